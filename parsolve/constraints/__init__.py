@@ -1,0 +1,6 @@
+"""What must hold: the rule language and the rules of each training framework."""
+
+from parsolve.constraints.halo import HALO
+from parsolve.constraints.profile import Profile
+
+PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HALO,)}

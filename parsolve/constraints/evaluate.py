@@ -1,0 +1,207 @@
+"""The tree read as Python: source text for terms, formulas, rules and the words of a verdict.
+
+Readers are compiled once per profile and take the tuple of a configuration's values, so that
+checking a configuration costs microseconds and never imports a solver. Undefined terms
+follow `formula`: a rule whose reading meets one is neither satisfied nor violated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any as Anything
+from typing import TypeAlias, assert_never
+
+from parsolve.constraints.fields import Field, Size, Sizes
+from parsolve.constraints.formula import (
+    All,
+    Any,
+    Arith,
+    BoolVariable,
+    Compare,
+    Const,
+    Divides,
+    Feature,
+    Formula,
+    If,
+    Named,
+    NamedFormula,
+    Node,
+    Not,
+    Quotient,
+    Term,
+    Truth,
+    Variable,
+    fields_of,
+    named_in,
+)
+
+Values: TypeAlias = tuple[Anything, ...]
+"""One value per field of a profile, in the profile's order."""
+
+DEFINED = "True"
+
+
+def term_source(term: Term) -> str:
+    """Python for the term's value. Only meaningful where `defined_source` holds."""
+    match term:
+        case Const(value):
+            return repr(value)
+        case Variable(name):
+            return name
+        case Feature(name, feature):
+            return f"{name}_{feature}"
+        case Arith(("max" | "min") as function, left, right):
+            return f"{function}({term_source(left)}, {term_source(right)})"
+        case Arith(operation, left, right):
+            return f"({term_source(left)} {operation} {term_source(right)})"
+        case Quotient(left, right):
+            return f"({term_source(left)} // {term_source(right)})"
+        case If(condition, then, other):
+            condition_source = formula_source(condition)
+            return f"({term_source(then)} if {condition_source} else {term_source(other)})"
+        case Named(name, _):
+            return f"its_{name}"
+        case _:
+            assert_never(term)
+
+
+def formula_source(formula: Formula) -> str:
+    """Python for the formula's truth. Only meaningful where `defined_source` holds."""
+    match formula:
+        case Truth(value):
+            return repr(value)
+        case BoolVariable(name):
+            return name
+        case Compare(relation, left, right):
+            return f"({term_source(left)} {relation} {term_source(right)})"
+        case Divides(Const() as divisor, dividend):
+            return f"({term_source(dividend)} % {term_source(divisor)} == 0)"
+        case Divides(divisor, dividend):
+            by = term_source(divisor)
+            return f"({by} > 0 and {term_source(dividend)} % {by} == 0)"
+        case All(parts):
+            return f"({' and '.join(map(formula_source, parts)) or 'True'})"
+        case Any(parts):
+            return f"({' or '.join(map(formula_source, parts)) or 'False'})"
+        case Not(part):
+            return f"(not {formula_source(part)})"
+        case NamedFormula(name, _):
+            return f"its_{name}"
+        case _:
+            assert_never(formula)
+
+
+def defined_source(node: Node) -> str:
+    """Python for whether the node's value is defined."""
+    match node:
+        case Const() | Variable() | Feature() | Truth() | BoolVariable():
+            return DEFINED
+        case Named(name, inner):
+            return DEFINED if defined_source(inner) == DEFINED else f"has_{name}"
+        case NamedFormula(name, formula):
+            return DEFINED if defined_source(formula) == DEFINED else f"has_{name}"
+        case Compare(_, left, right) | Divides(left, right):
+            return _both(defined_source(left), defined_source(right))
+        case Arith(("//" | "%"), left, right):
+            positive = DEFINED if isinstance(right, Const) else f"{term_source(right)} > 0"
+            return _both(defined_source(left), defined_source(right), positive)
+        case Arith(_, left, right):
+            return _both(defined_source(left), defined_source(right))
+        case Quotient(left, right):
+            exact = formula_source(Divides(right, left))
+            return _both(defined_source(left), defined_source(right), exact)
+        case If(condition, then, other):
+            yes, no = defined_source(then), defined_source(other)
+            branch = yes if yes == no else f"({yes} if {formula_source(condition)} else {no})"
+            return _both(defined_source(condition), branch)
+        case Not(part):
+            return defined_source(part)
+        case All(parts):
+            return _junction(parts, "not ")
+        case Any(parts):
+            return _junction(parts, "")
+        case _:
+            assert_never(node)
+
+
+def _both(*conditions: str) -> str:
+    needed = [condition for condition in conditions if condition != DEFINED]
+    return f"({' and '.join(needed)})" if needed else DEFINED
+
+
+def _junction(parts: Sequence[Formula], settles: str) -> str:
+    """Defined up to the part that settles it: the first false of All, the first true of Any."""
+    result = DEFINED
+    for part in reversed(parts):
+        rest = DEFINED if result == DEFINED else f"({settles}{formula_source(part)} or {result})"
+        result = _both(defined_source(part), rest)
+    return result
+
+
+def violated_source(when: Formula, requires: Formula) -> str:
+    """Python for "``when`` holds and ``requires`` does not, both defined"."""
+    return _both(
+        defined_source(when),
+        DEFINED if _is_true(when) else formula_source(when),
+        defined_source(requires),
+        f"not {formula_source(requires)}",
+    )
+
+
+def _is_true(formula: Formula) -> bool:
+    return isinstance(formula, Truth) and formula.value
+
+
+def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
+    """Statements that bind every name the nodes read, from ``values`` in field order."""
+    nodes = tuple(nodes)
+    reads = fields_of(*nodes)
+    lines: list[str] = []
+    for index, field in enumerate(fields):
+        if field.name not in reads:
+            continue
+        if isinstance(field, Sizes):
+            lines += [
+                f"{field.name}_entries = values[{index}] or ()",
+                f"{field.name}_length = len({field.name}_entries)",
+                f"{field.name}_smallest = min({field.name}_entries, default=0)",
+                f"{field.name}_gcd = gcd(*{field.name}_entries)",
+            ]
+        elif isinstance(field, Size) and field.optional:
+            lines.append(f"{field.name} = values[{index}]")
+            lines.append(f"if {field.name} is None: {field.name} = {field.unset}")
+        else:
+            lines.append(f"{field.name} = values[{index}]")
+    return lines + derived_lines(named_in(*nodes))
+
+
+def derived_lines(named: Iterable[Named | NamedFormula]) -> list[str]:
+    """Statements that bind derived quantities, in the given order."""
+    lines: list[str] = []
+    for quantity in named:
+        if isinstance(quantity, Named):
+            source, defined = term_source(quantity.term), defined_source(quantity.term)
+            undefined = "0"
+        else:
+            source, defined = formula_source(quantity.formula), defined_source(quantity.formula)
+            undefined = "False"
+        if defined == DEFINED:
+            lines.append(f"its_{quantity.name} = {source}")
+        else:
+            lines.append(f"has_{quantity.name} = {defined}")
+            lines.append(
+                f"its_{quantity.name} = {source} if has_{quantity.name} else {undefined}"
+            )
+    return lines
+
+
+def compiled(
+    name: str, lines: Iterable[str], **helpers: Anything
+) -> Callable[[Values], Anything]:
+    """A function of a configuration's values, made of the given statements."""
+    body = "\n    ".join(lines)
+    scope: dict[str, Anything] = {"gcd": math.gcd, **helpers}
+    exec(f"def {name}(values):\n    {body}\n", scope)  # noqa: S102  (our own text)
+    function: Callable[[Values], Anything] = scope[name]
+    return function

@@ -1,0 +1,190 @@
+"""Fields: the named slots of a configuration, with their domains and their spellings.
+
+A field is at once a leaf of the rule language and the single place where its default, its
+unit, its command line flag and its framework spellings stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, Union
+
+from parsolve.constraints.formula import BoolVariable, Feature, Variable
+
+Role: TypeAlias = Literal["cluster", "knob", "model", "run"]
+Value: TypeAlias = Union[int, str, bool, tuple[int, ...], None]  # noqa: UP007
+
+LARGEST_SIZE = 10**18
+"""No integer field takes more than this, positive or negative."""
+
+LARGEST_CLUSTER = 10**9
+"""No cluster has more GPUs than this; searches factorise such numbers at once."""
+
+MOST_ENTRIES = 1024
+"""Longest list that a field takes; no model has more distinct layers or stages."""
+
+
+class FieldError(ValueError):
+    """A value that a field cannot hold. The message names the field and what it takes."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Spelling:
+    """What every field carries beside its domain.
+
+    ``flag`` is the command line spelling without dashes, ``also`` are other spellings that
+    frameworks and files use, ``about`` is one line with the unit, ``panel`` groups help.
+    """
+
+    about: str
+    role: Role = "knob"
+    panel: str = "Other"
+    flag: str = ""
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Size(Variable, _Spelling):
+    """An integer. With ``optional``, null means not given and reads as ``unset`` in formulas.
+
+    A value below ``minimum`` is refused (``below`` adds why), unless the field is
+    ``checked``: then it is taken as it is and a rule reports it. ``divides`` names a field
+    that every accepted value divides (a claim that the solver proves before it relies on it).
+    """
+
+    default: int | None = 1
+    minimum: int = 0
+    maximum: int = LARGEST_SIZE
+    optional: bool = False
+    unset: int = 0
+    checked: bool = False
+    divides: str = ""
+    below: str = ""
+
+    @property
+    def least(self) -> int:
+        """The least value that a formula reads, legal fields assumed."""
+        return min(self.unset, self.minimum) if self.optional else self.minimum
+
+    def parse(self, value: object) -> int | None:
+        """Return the value as this field holds it, or raise `FieldError`."""
+        if value is None and self.optional:
+            return None
+        if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_SIZE:
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            null = " or null" if self.optional else ""
+            message = f"{self.name} must be an integer{null}, got {shown(value)}"
+            raise FieldError(message)
+        if abs(value) > self.maximum:
+            message = f"{self.name} is beyond any real size: at most {self.maximum:,}"
+            raise FieldError(message)
+        if value < self.minimum and not self.checked:
+            why = f" ({self.below})" if self.below else ""
+            message = f"{self.name} must be at least {self.minimum}, got {value}{why}"
+            raise FieldError(message)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Flag(BoolVariable, _Spelling):
+    """A switch."""
+
+    default: bool = False
+
+    def parse(self, value: object) -> bool:
+        """Return the value as this field holds it, or raise `FieldError`."""
+        if isinstance(value, bool):
+            return value
+        message = f"{self.name} must be true or false, got {shown(value)}"
+        raise FieldError(message)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(Variable, _Spelling):
+    """One of a few labels.
+
+    ``aliases`` maps other spellings to a label. ``open`` takes any other text too, read as
+    the label ``other``. ``checked`` says that a rule reports an unknown label, so that it is
+    taken as it is.
+    """
+
+    choices: tuple[str, ...] = ()
+    default: str = ""
+    aliases: tuple[tuple[str, str], ...] = ()
+    open: bool = False
+    checked: bool = False
+
+    def parse(self, value: object) -> str:
+        """Return the label, or raise `FieldError` with the nearest legal spelling."""
+        if not isinstance(value, str):
+            message = f"{self.name} must be text ({', '.join(self.choices)}), got {shown(value)}"
+            raise FieldError(message)
+        if value in self.choices or self.checked:
+            return value
+        for spelling, label in self.aliases:
+            if value == spelling:
+                return label
+        if self.open:
+            return "other"
+        message = f"{self.name} has no value {shown(value)}{suggestion(value, self.choices)}"
+        raise FieldError(message)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Sizes(_Spelling):
+    """A list of integers, or null. Formulas read its features, never its entries."""
+
+    name: str
+    default: tuple[int, ...] | None = None
+
+    @property
+    def length(self) -> Feature:
+        """How many entries; 0 if not given."""
+        return Feature(self.name, "length")
+
+    @property
+    def smallest(self) -> Feature:
+        """The least entry; 0 if there is none."""
+        return Feature(self.name, "smallest")
+
+    @property
+    def gcd(self) -> Feature:
+        """The greatest common divisor of the entries; 0 if there is none."""
+        return Feature(self.name, "gcd")
+
+    def parse(self, value: object) -> tuple[int, ...] | None:
+        """Return the value as this field holds it, or raise `FieldError`."""
+        if value is None:
+            return None
+        entries = list(value) if isinstance(value, (list, tuple)) else [value]
+        if not entries:
+            message = f"{self.name} must not be empty; leave it out instead"
+            raise FieldError(message)
+        if len(entries) > MOST_ENTRIES:
+            message = f"{self.name} takes at most {MOST_ENTRIES} entries, got {len(entries)}"
+            raise FieldError(message)
+        for entry in entries:
+            if isinstance(entry, bool) or not isinstance(entry, int) or abs(entry) > LARGEST_SIZE:
+                message = f"{self.name} must be a list of integers, got {shown(value)}"
+                raise FieldError(message)
+        return tuple(entries)
+
+
+Field: TypeAlias = Union[Size, Flag, Choice, Sizes]  # noqa: UP007
+
+
+def shown(value: object) -> str:
+    """The value as an error message shows it: quoted text, at most 60 characters."""
+    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def suggestion(word: str, known: tuple[str, ...]) -> str:
+    """``: did you mean ...?`` when a known word is close, else the known words."""
+    from difflib import get_close_matches  # noqa: PLC0415  (only errors need it)
+
+    close = get_close_matches(word, known, n=1, cutoff=0.6)
+    if close:
+        return f': did you mean "{close[0]}"?'
+    return f"; it takes {', '.join(known)}" if len(known) <= 20 else ""

@@ -1,0 +1,112 @@
+"""The default profile: the parallelism gate of the halo training framework.
+
+Rules stand in the framework's order of evaluation: entry script, configuration object,
+determinism, model, trainer.
+"""
+
+from parsolve.constraints.formula import Formula, all_of, any_of, if_, implies
+from parsolve.constraints.halo import fields as f
+from parsolve.constraints.halo import quantities as q
+from parsolve.constraints.halo.axes import (
+    AXES,
+    CAPABILITY_MATRIX,
+    FIELD_SANITY,
+    SUPPORTED_AXIS_SETS,
+    exactly,
+)
+from parsolve.constraints.halo.disagreements import DISAGREEMENTS
+from parsolve.constraints.halo.entry import AFTER_CONFIG, ENTRY
+from parsolve.constraints.halo.experts import EP_CP, EP_GROUP, EXPERT_TP, LEGACY_BUFFER, RACY
+from parsolve.constraints.halo.locality import CONTEXT, TENSOR
+from parsolve.constraints.halo.model import MODEL
+from parsolve.constraints.halo.notices import NOTICES
+from parsolve.constraints.halo.pipeline import PIPELINE
+from parsolve.constraints.halo.precision import PRECISION
+from parsolve.constraints.halo.run_time import RUN_TIME_CHECKS
+from parsolve.constraints.halo.sharding import FSDP, HSDP
+from parsolve.constraints.halo.topology import TOPOLOGY
+from parsolve.constraints.halo.trainer import TRAINER
+from parsolve.constraints.profile import InputCheck, Offer, Preference, Profile
+
+MODE_ORDER = ("ep", "ep etp", "ep cp", "ep tp", "etp", "tp", "cp", "", "pp ep", "pp etp", "pp")
+"""Modes in the order in which the framework's guide says to reach for them."""
+
+
+def _mode_rank() -> Formula | int:
+    rank: object = len(MODE_ORDER)
+    for position in range(len(MODE_ORDER) - 1, -1, -1):
+        rank = if_(exactly(MODE_ORDER[position]), position, rank)  # type: ignore[arg-type]
+    return rank  # type: ignore[return-value]
+
+
+HALO = Profile(
+    name="halo",
+    title="halo (FSDP2 + DeepEP training framework)",
+    fields=f.FIELDS,
+    derived=q.DERIVED,
+    rules=(
+        *ENTRY,
+        *FIELD_SANITY,
+        *CAPABILITY_MATRIX,
+        *TOPOLOGY,
+        *PIPELINE,
+        *EP_GROUP,
+        *CONTEXT,
+        *TENSOR,
+        *EXPERT_TP,
+        *EP_CP,
+        *RACY,
+        *LEGACY_BUFFER,
+        *HSDP,
+        *FSDP,
+        *PRECISION,
+        *AFTER_CONFIG,
+        *MODEL,
+        *TRAINER,
+    ),
+    warnings=NOTICES,
+    run_time_checks=RUN_TIME_CHECKS,
+    input_checks=(
+        InputCheck(
+            implies(f.model_kind == "dense", f.num_experts == 0),
+            "model_kind is dense, yet num_experts is given; drop one of the two",
+        ),
+    ),
+    axes=tuple(axis.name for axis in AXES),
+    modes=SUPPORTED_AXIS_SETS,
+    searched=(*(axis.name for axis in (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)), "ep_scope"),
+    offers=(
+        Offer(("ep_size", "expert_tp_size"), "model_kind", "unknown", "moe", "dense"),
+    ),
+    canonical=any_of(
+        f.ep_scope == "auto",
+        all_of(
+            q.ep_group_size > 1,
+            f.ep_scope != if_(q.ep_group_size <= q.nvlink_domain_size, "node", "global"),
+        ),
+    ),
+    preferences=(
+        Preference(
+            _mode_rank(),
+            "EP first, then EP with expert TP, with CP, with TP, expert TP alone, TP, CP, plain "
+            "data parallelism",
+        ),
+        Preference(if_(q.ep_scope == "node", 0, 1), "expert groups inside one NVLink domain first"),
+        Preference(0 - q.ep_group_size, "wider expert groups first"),
+    ),
+    world="world_size",
+    disagreements=DISAGREEMENTS,
+    shown=frozenset(
+        (
+            "world_size",
+            "gpus_per_node",
+            "nvlink_domain_size",
+            "ep_size",
+            "expert_tp_size",
+            "tp_size",
+            "cp_size",
+            "pp_size",
+            "ep_scope",
+        )
+    ),
+)

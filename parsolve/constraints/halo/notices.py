@@ -1,0 +1,82 @@
+"""What halo accepts and a user should still know."""
+
+from parsolve.constraints.formula import all_of, any_of, divides
+from parsolve.constraints.halo import fields as f
+from parsolve.constraints.halo import quantities as q
+from parsolve.constraints.halo.entry import LOWP_KNOBS
+from parsolve.constraints.halo.sources import PARALLELISM_CONFIG, TRAINER_VALIDATION
+from parsolve.constraints.rule import Notice, Source
+
+RESOLVE = Source(PARALLELISM_CONFIG, "_resolve_and_validate")
+
+NOTICES = (
+    Notice(
+        id="gpus-per-node-assumed",
+        when=f.gpus_per_node == 0,
+        reason="gpus_per_node was not given: 8 are assumed, or the world if it is smaller. The "
+        "job itself would detect it.",
+        source=RESOLVE,
+    ),
+    Notice(
+        id="nvlink-domain-from-environment",
+        when=all_of(f.nvlink_domain_size == 0, f.nvlink_domain_env > 0),
+        reason="nvlink_domain_size was taken from NVLINK_DOMAIN_SIZE.",
+        source=RESOLVE,
+    ),
+    Notice(
+        id="nvlink-domain-environment-ignored",
+        when=all_of(f.nvlink_domain_size == 0, f.nvlink_domain_env < 0),
+        reason="NVLINK_DOMAIN_SIZE is not a positive integer and is ignored.",
+        source=RESOLVE,
+    ),
+    Notice(
+        id="nvlink-domain-clamped",
+        when=q.is_domain_clamped,
+        reason="The NVLink domain is cut to the world, since the job runs on one node.",
+        source=RESOLVE,
+    ),
+    Notice(
+        id="ep-scope-forced-to-node",
+        when=all_of(f.ep_scope == "global", q.ep_group_size == 1),
+        reason="A one-rank expert group is always node-local: the requested scope has no effect.",
+        source=RESOLVE,
+    ),
+    Notice(
+        id="pp-fp32-grad-buffer",
+        when=all_of(f.pp_size > 1, any_of(f.fp32_grad_reduce, f.fp32_non_ep_params)),
+        reason="The schedule holds an fp32 gradient buffer for the whole step.",
+        source=Source(PARALLELISM_CONFIG, "_validate_pipeline_parallel"),
+    ),
+    Notice(
+        id="hsdp-single-domain-noop",
+        when=all_of(f.use_hsdp, q.num_nvlink_domains <= 1),
+        reason="With one NVLink domain HSDP is plain FSDP: nothing is replicated.",
+        source=Source(PARALLELISM_CONFIG, "_validate_hsdp"),
+    ),
+    Notice(
+        id="lowp-knobs-inert",
+        when=all_of(f.lowp_precision == "bf16", LOWP_KNOBS),
+        reason="Low precision is off, so its tuning knobs do nothing.",
+        source=Source(PARALLELISM_CONFIG, "_validate_lowp"),
+    ),
+    Notice(
+        id="legacy-buffer-straddles-nodes",
+        when=all_of(
+            f.ep_buffer_backend == "legacy",
+            f.ep_size > 1,
+            q.ep_scope == "node",
+            ~divides(f.ep_size, q.gpus_per_node),
+        ),
+        reason="The rule checks only that a dispatch group is no wider than a node; in a domain "
+        "of several nodes some of these groups lie across two, where CUDA IPC ends. Accepted by "
+        "the framework, but unlikely to run.",
+        source=Source(PARALLELISM_CONFIG, "_validate_ep_buffer_backend"),
+    ),
+    Notice(
+        id="explicit-ref-model-dense-replica",
+        when=all_of(f.reference_model == "live", any_of(q.ep_group_size > 1, f.tp_size > 1)),
+        reason="The live reference model is loaded whole on every rank. An older tree refused "
+        "this; the newer one only warns.",
+        source=Source(TRAINER_VALIDATION, "_validate_reference_model"),
+    ),
+)

@@ -1,0 +1,341 @@
+"""A profile: everything one training framework means, and a configuration under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any as Anything
+
+from parsolve.constraints.describe import because_source, told
+from parsolve.constraints.evaluate import (
+    DEFINED,
+    Values,
+    compiled,
+    defined_source,
+    formula_source,
+    prologue,
+    violated_source,
+)
+from parsolve.constraints.fields import Field, FieldError, Size, suggestion
+from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, fields_of
+from parsolve.constraints.rule import Rule, RunTimeCheck, Source, Notice
+
+
+@dataclass(frozen=True, slots=True)
+class InputCheck:
+    """Something that makes no question at all: reported as misuse, not as a verdict."""
+
+    requires: Formula
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Knobs that a search varies only where the field ``given`` has the value ``value``.
+
+    Pinning one of them away from its default gives the field that value; a search that is
+    told nothing takes ``otherwise``.
+    """
+
+    knobs: tuple[str, ...]
+    given: str
+    unknown: str
+    value: str
+    otherwise: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """One step of the stated order of equally good configurations: least first."""
+
+    term: Term
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A point on which the framework's own sources differ, and what this profile takes."""
+
+    topic: str
+    sources: str
+    taken: str
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Profile:
+    """What one framework means. Rules stand in the framework's evaluation order.
+
+    ``axes`` are the parallel sizes, ``searched`` the knobs that a search varies unless they
+    are pinned, ``canonical`` picks one of several spellings of the same configuration (it
+    restricts listings, never verdicts), ``modes`` the supported sets of axes.
+    """
+
+    name: str
+    title: str
+    fields: tuple[Field, ...]
+    derived: tuple[Named | NamedFormula, ...]
+    rules: tuple[Rule, ...]
+    warnings: tuple[Notice, ...]
+    run_time_checks: tuple[RunTimeCheck, ...]
+    input_checks: tuple[InputCheck, ...]
+    axes: tuple[str, ...]
+    modes: tuple[frozenset[str], ...]
+    searched: tuple[str, ...]
+    offers: tuple[Offer, ...]
+    canonical: Formula
+    preferences: tuple[Preference, ...]
+    world: str
+    disagreements: tuple[Disagreement, ...] = ()
+    shown: frozenset[str] = frozenset()
+    """Fields that an answer always shows, default or not."""
+
+    @cached_property
+    def field_of(self) -> Mapping[str, Field]:
+        """Fields by name."""
+        return {field.name: field for field in self.fields}
+
+    @cached_property
+    def index_of(self) -> Mapping[str, int]:
+        """Position of each field in a configuration's values."""
+        return {field.name: index for index, field in enumerate(self.fields)}
+
+    @cached_property
+    def spellings(self) -> Mapping[str, str]:
+        """Every spelling of a field's name (its own, its flag, the frameworks') to its name."""
+        result: dict[str, str] = {}
+        for field in self.fields:
+            for spelling in (field.flag.replace("-", "_"), *field.also):
+                if spelling:
+                    result[spelling] = field.name
+        return result | {field.name: field.name for field in self.fields}
+
+    @cached_property
+    def defaults(self) -> Values:
+        """The values of a configuration of which nothing is said."""
+        return tuple(field.default for field in self.fields)
+
+    @cached_property
+    def stages(self) -> tuple[str, ...]:
+        """Stages of the rules, in the order of evaluation in which they first occur."""
+        return tuple(dict.fromkeys(rule.stage for rule in self.rules))
+
+    @cached_property
+    def legality(self) -> tuple[int, ...]:
+        """Rules that check one size alone; while one is violated, that size means nothing."""
+        return tuple(
+            index
+            for index, rule in enumerate(self.rules)
+            if len(rule.reads) == 1 and isinstance(self.field_of[min(rule.reads)], Size)
+        )
+
+    # --- readings -----------------------------------------------------------------------
+
+    @cached_property
+    def accepts(self) -> Callable[[Values], bool]:
+        """Whether no rule is violated, given the values of a configuration."""
+        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
+        for rule in self.rules:
+            lines.append(f"if {violated_source(*rule.nodes)}: return False")
+        return compiled("accepts", [*lines, "return True"])
+
+    @cached_property
+    def _fired(self) -> Callable[[Values], list[int]]:
+        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
+        lines.append("fired = []")
+        for index, rule in enumerate(self.rules):
+            lines.append(f"if {violated_source(*rule.nodes)}: fired.append({index})")
+        return compiled("fired", [*lines, "return fired"])
+
+    def violated(self, values: Values) -> list[int]:
+        """Indices of every violated rule, in order: the first is the framework's verdict.
+
+        While a size is itself illegal, rules that read it say nothing: arithmetic on a
+        tensor-parallel size of 0 would only add noise.
+        """
+        fired = self._fired(values)
+        if not fired:
+            return fired
+        illegal = {min(self.rules[index].reads) for index in fired if index in self._legality}
+        if illegal:
+            fired = [
+                index
+                for index in fired
+                if index in self._legality or not self.rules[index].reads & illegal
+            ]
+        return fired
+
+    @cached_property
+    def _legality(self) -> frozenset[int]:
+        return frozenset(self.legality)
+
+    @cached_property
+    def warned(self) -> Callable[[Values], list[int]]:
+        """Indices of every warning that applies."""
+        lines = prologue(self.fields, [warning.when for warning in self.warnings])
+        lines.append("found = []")
+        for index, warning in enumerate(self.warnings):
+            defined, holds = defined_source(warning.when), formula_source(warning.when)
+            test = holds if defined == DEFINED else f"{defined} and {holds}"
+            lines.append(f"if {test}: found.append({index})")
+        return compiled("warned", [*lines, "return found"])
+
+    @cached_property
+    def derive(self) -> Callable[[Values], dict[str, Anything]]:
+        """Every derived quantity that is known, by name; an unknown one is left out."""
+        lines = [*prologue(self.fields, self.derived), "known = {}"]
+        for quantity in self.derived:
+            inner = quantity.term if isinstance(quantity, Named) else quantity.formula
+            known = [] if defined_source(inner) == DEFINED else [f"has_{quantity.name}"]
+            if isinstance(quantity, Named):
+                known.append(f"its_{quantity.name} != 0")
+            keep = f"known['{quantity.name}'] = its_{quantity.name}"
+            lines.append(f"if {' and '.join(known)}: {keep}" if known else keep)
+        return compiled("derive", [*lines, "return known"])
+
+    @cached_property
+    def _because(self) -> Callable[[int], Callable[[Values], str]]:
+        @cache
+        def reader(index: int) -> Callable[[Values], str]:
+            rule = self.rules[index]
+            facts = " + ".join(
+                (because_source(rule.requires, holds=False), because_source(rule.when, holds=True))
+            )
+            lines = [*prologue(self.fields, rule.nodes), f"return told({facts})"]
+            return compiled("because", lines, told=told)
+
+        return reader
+
+    def because(self, index: int, values: Values) -> str:
+        """The numbers that break the rule with the given index, as one line."""
+        return self._because(index)(values)
+
+    @cached_property
+    def _warned_because(self) -> Callable[[int], Callable[[Values], str]]:
+        @cache
+        def reader(index: int) -> Callable[[Values], str]:
+            when = self.warnings[index].when
+            facts = because_source(when, holds=True)
+            lines = [*prologue(self.fields, [when]), f"return told({facts})"]
+            return compiled("because", lines, told=told)
+
+        return reader
+
+    def warned_because(self, index: int, values: Values) -> str:
+        """The numbers that raise the warning with the given index, as one line."""
+        return self._warned_because(index)(values)
+
+    def prose(self, index: int, values: Values) -> tuple[str, str]:
+        """Reason and remedy of the rule at these values: a variant's where one applies."""
+        rule = self.rules[index]
+        for variant in rule.variants:
+            if holds(self, variant.when, values):
+                return variant.reason, variant.remedy
+        return rule.reason, rule.remedy
+
+    # --- configurations -----------------------------------------------------------------
+
+    def config(self, given: Mapping[str, object]) -> Config:
+        """The configuration in which the given fields have these values, the rest defaults.
+
+        Any spelling of a field is taken. Raises `FieldError` for an unknown field, a value of
+        the wrong type, a field given twice, or a combination that is no question at all.
+        """
+        values: list[Anything] = list(self.defaults)
+        by: dict[str, str] = {}
+        for spelling, value in given.items():
+            name = self.spellings.get(spelling)
+            if name is None:
+                known = tuple(self.spellings)
+                message = f"unknown field {spelling!r}{suggestion(str(spelling), known)}"
+                raise FieldError(message)
+            if name in by and by[name] != spelling:
+                message = f"{by[name]} and {spelling} are the same field; give one"
+                raise FieldError(message)
+            by[name] = spelling
+            values[self.index_of[name]] = self.field_of[name].parse(value)
+        if self.world not in by:
+            message = f"{self.world} is missing"
+            raise FieldError(message)
+        return self.checked(tuple(values))
+
+    def checked(self, values: Values) -> Config:
+        """The configuration of these parsed values, or `FieldError` if it is no question."""
+        for check in self._failed_inputs(values):
+            raise FieldError(self.input_checks[check].message)
+        return Config(self, values)
+
+    @cached_property
+    def _failed_inputs(self) -> Callable[[Values], list[int]]:
+        lines = prologue(self.fields, [check.requires for check in self.input_checks])
+        lines.append("failed = []")
+        for index, check in enumerate(self.input_checks):
+            lines.append(f"if not {formula_source(check.requires)}: failed.append({index})")
+        return compiled("failed", [*lines, "return failed"])
+
+    @cached_property
+    def quantity_of(self) -> Mapping[str, Named | NamedFormula]:
+        """Derived quantities by name."""
+        return {quantity.name: quantity for quantity in self.derived}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A value for every field of a profile."""
+
+    profile: Profile
+    values: Values
+
+    def __getitem__(self, name: str) -> Anything:
+        return self.values[self.profile.index_of[name]]
+
+    def replaced(self, changes: Mapping[str, object]) -> Config:
+        """The same configuration with some parsed values changed."""
+        values = list(self.values)
+        for name, value in changes.items():
+            values[self.profile.index_of[name]] = value
+        return Config(self.profile, tuple(values))
+
+    def as_dict(self, *, everything: bool = False) -> dict[str, Anything]:
+        """Field values by name: those always shown and those off their default, or all."""
+        profile = self.profile
+        return {
+            field.name: value
+            for field, value in zip(profile.fields, self.values, strict=True)
+            if everything or field.name in profile.shown or value != field.default
+        }
+
+    def accepted(self) -> bool:
+        """Whether no rule is violated."""
+        return self.profile.accepts(self.values)
+
+
+@cache
+def _reader(profile: Profile, node: Formula) -> Callable[[Values], bool]:
+    lines = prologue(profile.fields, [node])
+    defined = defined_source(node)
+    truth = formula_source(node)
+    test = truth if defined == DEFINED else f"bool({defined} and {truth})"
+    return compiled("holds", [*lines, f"return {test}"])
+
+
+def holds(profile: Profile, formula: Formula, values: Values) -> bool:
+    """Whether the formula is defined and true at the values."""
+    return _reader(profile, formula)(values)
+
+
+def unknown_fields(profile: Profile, *nodes: Formula | Term) -> frozenset[str]:
+    """Fields that the trees read and the profile lacks."""
+    return fields_of(*nodes) - frozenset(profile.field_of)
+
+
+__all__ = [
+    "Config",
+    "Disagreement",
+    "InputCheck",
+    "Offer",
+    "Preference",
+    "Profile",
+    "Source",
+    "holds",
+]

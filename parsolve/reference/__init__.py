@@ -1,0 +1,1 @@
+"""Imperative validators, written apart from the rule catalogue and used to test it."""
