@@ -185,8 +185,9 @@ def _value(term: Term) -> str:
     if isinstance(term, Feature) and term.feature != "length":
         return f'{term.name} = {{", ".join(map(str, {term.name}_entries)) or "unset"}}'
     source = term_source(term).replace("'", '"')
-    unset = ' or "unset"' if getattr(term, "optional", False) else ""
-    return f"{term_words(term)} = {{{source}{unset}}}"
+    if getattr(term, "optional", False):
+        source = f'"unset" if {source} == {getattr(term, "unset", 0)} else {source}'
+    return f"{term_words(term)} = {{{source}}}"
 
 
 def _every(parts: tuple[Formula, ...], *, holds: bool) -> str:
@@ -195,6 +196,8 @@ def _every(parts: tuple[Formula, ...], *, holds: bool) -> str:
 
 def _first(parts: tuple[Formula, ...], *, holds: bool) -> str:
     """The facts of the first part that is ``holds``; the last part needs no test."""
+    if not parts:
+        return "[]"
     *earlier, last = parts
     text = because_source(last, holds=holds)
     for part in reversed(earlier):

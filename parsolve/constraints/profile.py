@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any as Anything
 
-from parsolve.constraints.describe import because_source, told
+from parsolve.constraints.describe import because_source, told, words
 from parsolve.constraints.evaluate import (
     DEFINED,
     Values,
@@ -19,7 +19,7 @@ from parsolve.constraints.evaluate import (
 )
 from parsolve.constraints.fields import Field, FieldError, Size, suggestion
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, fields_of
-from parsolve.constraints.rule import Rule, RunTimeCheck, Source, Notice
+from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class InputCheck:
 class Offer:
     """Knobs that a search varies only where the field ``given`` has the value ``value``.
 
-    Pinning one of them away from its default gives the field that value; a search that is
-    told nothing takes ``otherwise``.
+    Pinning one of them, or one of the fields in ``implied_by``, away from its default gives
+    the field that value; a search that is told nothing takes ``otherwise``.
     """
 
     knobs: tuple[str, ...]
@@ -43,6 +43,7 @@ class Offer:
     unknown: str
     value: str
     otherwise: str
+    implied_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +68,9 @@ class Profile:
     """What one framework means. Rules stand in the framework's evaluation order.
 
     ``axes`` are the parallel sizes, ``searched`` the knobs that a search varies unless they
-    are pinned, ``canonical`` picks one of several spellings of the same configuration (it
-    restricts listings, never verdicts), ``modes`` the supported sets of axes.
+    are pinned, outermost first; ``canonical`` picks, for a knob, one of several spellings of
+    the same configuration (it restricts searches that vary the knob, never verdicts);
+    ``modes`` are the supported sets of axes.
     """
 
     name: str
@@ -83,7 +85,7 @@ class Profile:
     modes: tuple[frozenset[str], ...]
     searched: tuple[str, ...]
     offers: tuple[Offer, ...]
-    canonical: Formula
+    canonical: Mapping[str, Formula]
     preferences: tuple[Preference, ...]
     world: str
     disagreements: tuple[Disagreement, ...] = ()
@@ -114,6 +116,11 @@ class Profile:
     def defaults(self) -> Values:
         """The values of a configuration of which nothing is said."""
         return tuple(field.default for field in self.fields)
+
+    @cached_property
+    def columns(self) -> tuple[tuple[str, Anything, bool], ...]:
+        """Name, default and whether always shown, of each field."""
+        return tuple((f.name, f.default, f.name in self.shown) for f in self.fields)
 
     @cached_property
     def stages(self) -> tuple[str, ...]:
@@ -225,6 +232,12 @@ class Profile:
         """The numbers that raise the warning with the given index, as one line."""
         return self._warned_because(index)(values)
 
+    def says(self, index: int) -> str:
+        """What the rule with the given index asks for, in words."""
+        rule = self.rules[index]
+        needs = words(rule.requires)
+        return needs if rule.when is ALWAYS else f"if {words(rule.when)}: {needs}"
+
     def prose(self, index: int, values: Values) -> tuple[str, str]:
         """Reason and remedy of the rule at these values: a variant's where one applies."""
         rule = self.rules[index]
@@ -300,9 +313,9 @@ class Config:
         """Field values by name: those always shown and those off their default, or all."""
         profile = self.profile
         return {
-            field.name: value
-            for field, value in zip(profile.fields, self.values, strict=True)
-            if everything or field.name in profile.shown or value != field.default
+            name: value
+            for (name, default, always), value in zip(profile.columns, self.values, strict=True)
+            if everything or always or (value is not default and value != default)
         }
 
     def accepted(self) -> bool:

@@ -4,7 +4,7 @@ Rules stand in the framework's order of evaluation: entry script, configuration 
 determinism, model, trainer.
 """
 
-from parsolve.constraints.formula import Formula, all_of, any_of, if_, implies
+from parsolve.constraints.formula import Const, Term, all_of, any_of, if_, implies
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.halo.axes import (
@@ -32,11 +32,11 @@ MODE_ORDER = ("ep", "ep etp", "ep cp", "ep tp", "etp", "tp", "cp", "", "pp ep", 
 """Modes in the order in which the framework's guide says to reach for them."""
 
 
-def _mode_rank() -> Formula | int:
-    rank: object = len(MODE_ORDER)
+def _mode_rank() -> Term:
+    rank: Term = Const(len(MODE_ORDER))
     for position in range(len(MODE_ORDER) - 1, -1, -1):
-        rank = if_(exactly(MODE_ORDER[position]), position, rank)  # type: ignore[arg-type]
-    return rank  # type: ignore[return-value]
+        rank = if_(exactly(MODE_ORDER[position]), position, rank)
+    return rank
 
 
 HALO = Profile(
@@ -74,17 +74,26 @@ HALO = Profile(
     ),
     axes=tuple(axis.name for axis in AXES),
     modes=SUPPORTED_AXIS_SETS,
-    searched=(*(axis.name for axis in (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)), "ep_scope"),
+    searched=("pp_size", "tp_size", "cp_size", "expert_tp_size", "ep_size", "ep_scope"),
     offers=(
-        Offer(("ep_size", "expert_tp_size"), "model_kind", "unknown", "moe", "dense"),
-    ),
-    canonical=any_of(
-        f.ep_scope == "auto",
-        all_of(
-            q.ep_group_size > 1,
-            f.ep_scope != if_(q.ep_group_size <= q.nvlink_domain_size, "node", "global"),
+        Offer(
+            ("ep_size", "expert_tp_size"),
+            given="model_kind",
+            unknown="unknown",
+            value="moe",
+            otherwise="dense",
+            implied_by=("num_experts", "moe_intermediate_size"),
         ),
     ),
+    canonical={
+        "ep_scope": any_of(
+            f.ep_scope == "auto",
+            all_of(
+                q.ep_group_size > 1,
+                f.ep_scope != if_(q.ep_group_size <= q.nvlink_domain_size, "node", "global"),
+            ),
+        )
+    },
     preferences=(
         Preference(
             _mode_rank(),

@@ -1,0 +1,228 @@
+"""Answers: a closed union of frozen values. Their JSON is a public format.
+
+``docs/schema/answer.schema.json`` is generated from these classes. A key that does not apply
+is left out of the JSON (`to_json`), so a consumer tests for presence.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Literal, TypeAlias, Union
+
+Fields: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Violation:
+    """A rule that the configuration breaks."""
+
+    rule: str
+    stage: str
+    reason: str
+    because: str
+    remedy: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caution:
+    """Something that is accepted and worth knowing."""
+
+    warning: str
+    reason: str
+    because: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """A smallest change that is accepted: fields to change, and the whole result.
+
+    ``drop`` names conditions of the question that the change gives up.
+    """
+
+    change: Fields
+    config: Fields
+    drop: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """An accepted configuration, with its derived quantities."""
+
+    config: Fields
+    derived: Fields
+    objectives: Fields | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Goal:
+    """An objective. ``value`` is its optimum, absent on a Pareto front."""
+
+    quantity: str
+    direction: Literal["maximize", "minimize"]
+    value: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """What Z3 confirmed, and in how much time.
+
+    ``claim`` is the statement whose negation Z3 found unsatisfiable; ``domains`` says which
+    values were searched; ``divisors`` whether Z3 proved, for every cluster, that no other
+    values can be accepted.
+    """
+
+    status: Literal["proved", "undecided"]
+    claim: str
+    seconds: float
+    domains: str
+    divisors: Literal["proved", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accepted:
+    """No rule is violated."""
+
+    profile: str
+    config: Fields
+    derived: Fields
+    warnings: tuple[Caution, ...] = ()
+    answer: Literal["accepted"] = "accepted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected:
+    """At least one rule is violated; the first is the framework's own verdict.
+
+    ``repairs`` are the nearest accepted configurations, absent where they were not asked
+    for; ``more_repairs`` counts equally near ones that are not shown.
+    """
+
+    profile: str
+    config: Fields
+    derived: Fields
+    violations: tuple[Violation, ...]
+    warnings: tuple[Caution, ...] = ()
+    repairs: tuple[Repair, ...] | None = None
+    more_repairs: int | None = None
+    answer: Literal["rejected"] = "rejected"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """No configuration satisfies pins, conditions and rules together.
+
+    ``pins``, ``conditions`` and ``rules`` are a smallest set that already excludes each
+    other at ``world``; ``searched`` says within which values. ``repairs`` are smallest
+    relaxations of the question that have an answer.
+    """
+
+    profile: str
+    world: int
+    pins: Fields
+    conditions: tuple[str, ...]
+    rules: tuple[Violation, ...]
+    smallest: bool
+    searched: str
+    repairs: tuple[Repair, ...] = ()
+    answer: Literal["conflict"] = "conflict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solutions:
+    """The accepted configurations; ``complete`` says whether these are all of them."""
+
+    profile: str
+    searched: str
+    solutions: tuple[Solution, ...]
+    count: int
+    complete: bool
+    certificate: Certificate | None = None
+    answer: Literal["solutions"] = "solutions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Best:
+    """The best configurations, in the profile's stated order of preference.
+
+    ``count`` is how many reach the optimum (or lie on the Pareto front). ``optimal`` is true
+    only where Z3 proved that nothing valid is better and nothing equally good is missing.
+    """
+
+    profile: str
+    searched: str
+    objectives: tuple[Goal, ...]
+    pareto: bool
+    solutions: tuple[Solution, ...]
+    count: int
+    optimal: bool
+    order: tuple[str, ...]
+    certificate: Certificate
+    warnings: tuple[Caution, ...] = ()
+    answer: Literal["best"] = "best"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undecided:
+    """The time limit passed, or a solver did not know. ``solutions`` are the best found."""
+
+    profile: str
+    reason: str
+    searched: str
+    solutions: tuple[Solution, ...] = ()
+    count: int = 0
+    objectives: tuple[Goal, ...] = ()
+    optimal: bool = False
+    complete: bool = False
+    answer: Literal["undecided"] = "undecided"
+
+
+Answer: TypeAlias = Union[  # noqa: UP007
+    Accepted, Rejected, Conflict, Solutions, Best, Undecided
+]
+
+
+@cache
+def _keys(kind: type) -> tuple[str, ...]:
+    """Attributes of an answer's part in the order of its JSON: the kind of answer first."""
+    names = [field.name for field in fields(kind)]
+    return ("answer", *names[:-1]) if names[-1] == "answer" else tuple(names)
+
+
+def plain(value: object) -> dict[str, Any]:
+    """One answer or part of one as a dictionary, attributes that are None left out."""
+    return {
+        key: item for key in _keys(type(value)) if (item := getattr(value, key)) is not None
+    }
+
+
+def _encoder(indent: int | None) -> json.JSONEncoder:
+    return json.JSONEncoder(default=plain, ensure_ascii=False, indent=indent)
+
+
+_COMPACT = _encoder(None)
+
+
+def to_json(answer: object, *, indent: int | None = None) -> str:
+    """The public JSON of an answer, or of a part of one."""
+    return (_COMPACT if indent is None else _encoder(indent)).encode(answer)
+
+
+def as_data(answer: object) -> Any:  # noqa: ANN401  (JSON has no narrower type)
+    """The same as nested dictionaries and lists."""
+    return json.loads(to_json(answer))
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema of every answer, draft 2020-12."""
+    from pydantic import TypeAdapter  # noqa: PLC0415  (only the schema needs it)
+
+    schema = TypeAdapter(Answer).json_schema(mode="serialization")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "parsolve answer",
+        **schema,
+    }

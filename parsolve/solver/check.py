@@ -1,0 +1,83 @@
+"""Check one configuration: every violated rule, every warning, the nearest repairs.
+
+No solver is imported: the compiled formulas decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from parsolve.constraints.profile import Config, Profile
+from parsolve.solver.answer import Accepted, Caution, Rejected, Repair, Violation
+from parsolve.solver.repair import repairs
+
+SHOWN_REPAIRS = 6
+
+
+@cache
+def _constant_parts(profile: Profile, index: int) -> tuple[str, str, str]:
+    rule = profile.rules[index]
+    return rule.id, rule.stage, str(rule.source)
+
+
+def violation(config: Config, index: int) -> Violation:
+    """The violation of the rule with the given index, with the numbers that break it."""
+    profile, values = config.profile, config.values
+    identity, stage, source = _constant_parts(profile, index)
+    reason, remedy = profile.prose(index, values)
+    return Violation(
+        rule=identity,
+        stage=stage,
+        reason=reason,
+        because=profile.because(index, values),
+        remedy=remedy,
+        source=source,
+    )
+
+
+def cautions(config: Config) -> tuple[Caution, ...]:
+    """Every warning that applies to the configuration."""
+    profile, values = config.profile, config.values
+    return tuple(
+        Caution(
+            warning=profile.warnings[index].id,
+            reason=profile.warnings[index].reason,
+            because=profile.warned_because(index, values),
+            source=str(profile.warnings[index].source),
+        )
+        for index in profile.warned(values)
+    )
+
+
+def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | Rejected:
+    """Accept or reject a configuration.
+
+    ``shown_repairs`` bounds how many of the nearest alternatives are computed and shown; 0
+    leaves them out.
+    """
+    profile, values = config.profile, config.values
+    violated = profile.violated(values)
+    if not violated:
+        return Accepted(
+            profile=profile.name,
+            config=config.as_dict(),
+            derived=profile.derive(values),
+            warnings=cautions(config),
+        )
+    nearest = repairs(config) if shown_repairs else []
+    return Rejected(
+        profile=profile.name,
+        config=config.as_dict(),
+        derived=profile.derive(values),
+        violations=tuple(violation(config, index) for index in violated),
+        warnings=cautions(config),
+        repairs=_shown(config, nearest[:shown_repairs]) if shown_repairs else None,
+        more_repairs=max(0, len(nearest) - shown_repairs) or None if shown_repairs else None,
+    )
+
+
+def _shown(config: Config, changes: list[Mapping[str, object]]) -> tuple[Repair, ...]:
+    return tuple(
+        Repair(change=dict(change), config=config.replaced(change).as_dict()) for change in changes
+    )

@@ -1,0 +1,29 @@
+"""A time limit shared by the steps of one answer."""
+
+from __future__ import annotations
+
+import time
+
+
+class TimedOut(Exception):  # noqa: N818  (an outcome, not an error)
+    """The time limit has passed."""
+
+
+class Deadline:
+    """``seconds`` from now; None never passes."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    def check(self) -> None:
+        """Raise `TimedOut` once the time has passed."""
+        if self._end is not None and time.monotonic() >= self._end:
+            raise TimedOut
+
+    def milliseconds(self) -> int | None:
+        """What is left, at least 1; None without a limit. Raises `TimedOut` at the end."""
+        if self._end is None:
+            return None
+        self.check()
+        return max(1, int((self._end - time.monotonic()) * 1000))

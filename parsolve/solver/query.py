@@ -1,0 +1,227 @@
+"""What is asked: worlds, pins, conditions, objectives; and the space that it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import Any as Anything
+from typing import assert_never
+
+from parsolve.constraints.evaluate import Values
+from parsolve.constraints.fields import Choice, FieldError, Flag, Size, Sizes, suggestion
+from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, is_label
+from parsolve.constraints.profile import Profile
+from parsolve.solver.numbers import divisors
+from parsolve.solver.where import parse_condition, parse_quantity
+
+Known = dict[str, int | str | bool]
+
+
+class QueryError(ValueError):
+    """A question that cannot be asked. The message says what to change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An extra condition, with the text that the user wrote."""
+
+    text: str
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Objective:
+    """A quantity to maximise or minimise."""
+
+    text: str
+    term: Term
+    maximize: bool
+
+    def better(self, value: int, than: int) -> bool:
+        """Whether ``value`` is strictly better."""
+        return value > than if self.maximize else value < than
+
+
+@dataclass(frozen=True)
+class Query:
+    """A partial configuration and what is asked of its completions.
+
+    ``pins`` holds parsed values of every field that the user fixed, the world apart;
+    ``free`` names the knobs that the search varies, outermost first.
+    """
+
+    profile: Profile
+    worlds: tuple[int, ...]
+    pins: Mapping[str, Anything]
+    conditions: tuple[Condition, ...] = ()
+    objectives: tuple[Objective, ...] = ()
+    pareto: bool = False
+    free: tuple[str, ...] = ()
+
+    @cached_property
+    def base(self) -> Values:
+        """Values of the fields that are not free: pins, then defaults; the first world."""
+        profile = self.profile
+        values = list(profile.defaults)
+        for name, value in self.pins.items():
+            values[profile.index_of[name]] = value
+        values[profile.index_of[profile.world]] = self.worlds[0]
+        return tuple(values)
+
+    @cached_property
+    def canonical(self) -> tuple[Formula, ...]:
+        """Restrictions to one spelling, for the knobs that are free."""
+        return tuple(
+            formula for name, formula in self.profile.canonical.items() if name in self.free
+        )
+
+    def domain(self, name: str, world: int) -> tuple[Anything, ...]:
+        """Values that the search tries for a free knob."""
+        return domain(self.profile, name, world)
+
+    def known(self, world: int | None, free: Iterable[str]) -> Known:
+        """Values, as formulas read them, of every field that is not free."""
+        open_names = {*free} | ({self.profile.world} if world is None else set())
+        values = list(self.base)
+        if world is not None:
+            values[self.profile.index_of[self.profile.world]] = world
+        return read_values(self.profile, tuple(values), but=open_names)
+
+    def completed(self, world: int, free: Sequence[str], chosen: Sequence[Anything]) -> Values:
+        """The values of the configuration in which the free knobs are so chosen."""
+        values = list(self.base)
+        index = self.profile.index_of
+        values[index[self.profile.world]] = world
+        for name, value in zip(free, chosen, strict=True):
+            values[index[name]] = value
+        return tuple(values)
+
+
+def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Known:
+    """Field values as formulas read them: unset sizes and list features resolved."""
+    known: Known = {}
+    left_out = set(but)
+    for field, value in zip(profile.fields, values, strict=True):
+        if field.name in left_out:
+            continue
+        if isinstance(field, Sizes):
+            entries = value or ()
+            known[f"{field.name}.length"] = len(entries)
+            known[f"{field.name}.smallest"] = min(entries, default=0)
+            known[f"{field.name}.gcd"] = gcd(*entries)
+        elif isinstance(field, Size) and value is None:
+            known[field.name] = field.unset
+        else:
+            known[field.name] = value
+    return known
+
+
+def domain(profile: Profile, name: str, world: int) -> tuple[Anything, ...]:
+    """Values that a search tries for a knob; `QueryError` if it has no finite domain."""
+    field = profile.field_of[name]
+    match field:
+        case Flag():
+            return (False, True)
+        case Choice(choices=choices):
+            return choices
+        case Size(divides=whole) if whole:
+            return divisors(world)
+        case Size() | Sizes():
+            message = f"{name} has no finite set of values to search; pin it instead"
+            raise QueryError(message)
+        case _:
+            assert_never(field)
+
+
+def build_query(  # noqa: PLR0913  (a question has that many parts)
+    profile: Profile,
+    worlds: Sequence[int],
+    given: Mapping[str, object],
+    *,
+    where: Sequence[str] = (),
+    objectives: Sequence[tuple[str, bool]] = (),
+    pareto: bool = False,
+    vary: Sequence[str] = (),
+) -> Query:
+    """Read a question.
+
+    ``given`` maps any spelling of a field to a value, ``objectives`` are pairs of a quantity
+    and whether to maximise it, ``vary`` names further knobs to search. Raises `FieldError`,
+    `QueryError` or `ConditionError`.
+    """
+    if not worlds:
+        message = f"no world to search: give {profile.world} a number, a list or a range"
+        raise QueryError(message)
+    config = profile.config({profile.world: worlds[0], **given})
+    for world in worlds:
+        profile.field_of[profile.world].parse(world)
+    pins = {
+        name: config[name]
+        for name in (profile.spellings[spelling] for spelling in given)
+        if name != profile.world
+    }
+    pins, offered = _offers(profile, pins)
+    varied = tuple(_field_name(profile, spelling) for spelling in vary)
+    for name in varied:
+        domain(profile, name, worlds[0])
+        if name in pins:
+            message = f"{name} is both pinned and varied; drop one"
+            raise QueryError(message)
+    free = tuple(
+        name
+        for name in dict.fromkeys((*profile.searched, *varied))
+        if name not in pins and (name in offered or name in varied)
+    )
+    goals = tuple(
+        Objective(text, _quantity(profile, text), maximize) for text, maximize in objectives
+    )
+    if pareto and len(goals) < 2:
+        message = "a Pareto front needs at least two objectives"
+        raise QueryError(message)
+    conditions = tuple(Condition(text, parse_condition(profile, text)) for text in where)
+    return Query(profile, tuple(worlds), pins, conditions, goals, pareto, free)
+
+
+def _quantity(profile: Profile, text: str) -> Term:
+    bare = text.strip()
+    found = profile.quantity_of.get(bare)
+    if isinstance(found, NamedFormula) or (isinstance(found, Named) and is_label(found)):
+        message = f"{bare} is not a number and cannot be an objective"
+        raise QueryError(message)
+    return parse_quantity(profile, text)
+
+
+def _field_name(profile: Profile, spelling: str) -> str:
+    name = profile.spellings.get(spelling.replace("-", "_")) or profile.spellings.get(spelling)
+    if name is None:
+        message = f"unknown knob {spelling!r}{suggestion(spelling, tuple(profile.spellings))}"
+        raise QueryError(message)
+    return name
+
+
+def _offers(
+    profile: Profile, pins: dict[str, Anything]
+) -> tuple[dict[str, Anything], frozenset[str]]:
+    """Pins with what they imply, and the knobs that a search may vary."""
+    closed: set[str] = set()
+    for offer in profile.offers:
+        kind = pins.get(offer.given, offer.unknown)
+        asked = any(
+            pins.get(name) not in {None, profile.field_of[name].default}
+            for name in (*offer.knobs, *offer.implied_by)
+        )
+        if kind == offer.unknown:
+            kind = offer.value if asked else offer.otherwise
+            pins = {**pins, offer.given: kind}
+        elif kind != offer.value and asked:
+            names = ", ".join(n for n in offer.knobs if n in pins)
+            message = f"{names} needs {offer.given} {offer.value}, but it is {kind}; drop one"
+            raise QueryError(message)
+        if kind != offer.value:
+            closed.update(offer.knobs)
+    return pins, frozenset(profile.field_of) - closed
+
+
+__all__ = ["Condition", "FieldError", "Objective", "Query", "QueryError", "build_query", "domain"]

@@ -1,0 +1,183 @@
+"""Every completion of a query that no rule refuses, found by loops made from the formulas.
+
+The free knobs become nested loops, outermost first. Fields that are known are folded into
+the rules, and each rule that remains is checked in the outermost loop in which all that it
+reads is bound. The loops are Python text compiled once per query; they use no solver, and
+`certify` has Z3 confirm that nothing lies outside what they find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any as Anything
+
+from parsolve.constraints.evaluate import (
+    DEFINED,
+    defined_source,
+    derived_lines,
+    formula_source,
+    term_source,
+    violated_source,
+)
+from parsolve.constraints.formula import (
+    All,
+    Formula,
+    Named,
+    NamedFormula,
+    Node,
+    Term,
+    Truth,
+    fields_of,
+    named_in,
+)
+from parsolve.constraints.rule import ALWAYS
+from parsolve.constraints.simplify import Simplifier, Undefined
+from parsolve.solver.deadline import Deadline
+from parsolve.solver.query import Query
+
+TRUE = Truth(value=True)
+FALSE = Truth(value=False)
+
+Found = tuple[int, tuple[Anything, ...], tuple[int | None, ...]]
+"""A world, the values of the free knobs, and the values of the scored terms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Residue:
+    """What is left of a query's rules and conditions once the known fields are folded in.
+
+    ``rules`` are (catalogue index, when, requires); ``needs`` must be defined and hold.
+    """
+
+    rules: tuple[tuple[int, Formula, Formula], ...]
+    needs: tuple[Formula, ...]
+    terms: tuple[Term | None, ...]
+
+
+def residue(query: Query, world: int | None, terms: Sequence[Term] = ()) -> Residue:
+    """Fold the known fields into rules, conditions and the given terms (None: undefined)."""
+    simplifier = Simplifier(query.known(world, query.free))
+    rules = []
+    for index, rule in enumerate(query.profile.rules):
+        try:
+            when, requires = simplifier.formula(rule.when), simplifier.formula(rule.requires)
+        except Undefined:
+            continue
+        if not (_is(when, value=False) or _is(requires, value=True)):
+            rules.append((index, when, requires))
+    wanted = (*query.canonical, *(condition.formula for condition in query.conditions))
+    return Residue(
+        tuple(rules),
+        tuple(_needed(simplifier, formula) for formula in wanted),
+        tuple(_folded(simplifier, term) for term in terms),
+    )
+
+
+def _is(formula: Formula, *, value: bool) -> bool:
+    return isinstance(formula, Truth) and formula.value == value
+
+
+def _needed(simplifier: Simplifier, formula: Formula) -> Formula:
+    try:
+        return simplifier.formula(formula)
+    except Undefined:
+        return FALSE
+
+
+def _folded(simplifier: Simplifier, term: Term) -> Term | None:
+    try:
+        return simplifier.term(term)
+    except Undefined:
+        return None
+
+
+def search(
+    query: Query, terms: Sequence[Term] = (), deadline: Deadline | None = None
+) -> Iterator[Found]:
+    """Yield every accepted completion, in loop order, with the values of the given terms.
+
+    A term's value is None where it is undefined. Raises `TimedOut` at the deadline.
+    """
+    single = len(query.worlds) == 1
+    left = residue(query, query.worlds[0] if single else None, terms)
+    loops = _loops(query, left)
+    limit = deadline or Deadline()
+    for found in loops(query.worlds, query.domain, limit.check):
+        yield found[0], found[1], found[2]
+
+
+def _loops(
+    query: Query, left: Residue
+) -> Callable[[Sequence[int], Callable[..., Anything], Callable[[], None]], Iterator[Found]]:
+    """Compile the nested loops of a query."""
+    world = query.profile.world
+    order = (world, *query.free)
+    level_of = {name: level for level, name in enumerate(order)}
+
+    def level(*nodes: Node) -> int:
+        return max((level_of[name] for name in fields_of(*nodes)), default=0)
+
+    checks: list[tuple[int, str, tuple[Node, ...]]] = []
+    for _, when, requires in left.rules:
+        for part in _parts(requires):
+            checks.append((level(when, part), violated_source(when, part), (when, part)))
+    for need in left.needs:
+        defined, holds = defined_source(need), formula_source(need)
+        test = f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
+        checks.append((level(need), test, (need,)))
+
+    lines = ["def loops(worlds, domain, tick):"]
+    bound: set[int] = set()
+
+    def bind(nodes: Sequence[Node], indent: str) -> None:
+        fresh: list[Named | NamedFormula] = []
+        for quantity in named_in(*nodes):
+            if id(quantity) not in bound:
+                bound.add(id(quantity))
+                fresh.append(quantity)
+        lines.extend(indent + line for line in derived_lines(fresh))
+
+    for depth, name in enumerate(order):
+        indent = "    " * (depth + 1)
+        source = "worlds" if depth == 0 else f"domain({name!r}, {world})"
+        if depth > 1:
+            # a domain depends on the world alone: look it up once per world
+            source = f"domain_{name}"
+        lines.append(f"{indent}for {name} in {source}:")
+        inner = indent + "    "
+        if depth <= 2:
+            lines.append(f"{inner}tick()")
+        if depth == 0:
+            lines.extend(f"{inner}domain_{free} = domain({free!r}, {world})" for free in order[2:])
+        for at, test, nodes in checks:
+            if at == depth:
+                bind(nodes, inner)
+                lines.append(f"{inner}if {test}: continue")
+    innermost = "    " * (len(order) + 1)
+    bind([term for term in left.terms if term is not None], innermost)
+    scores = "".join(f"{_score(term)}, " for term in left.terms)
+    chosen = "".join(f"{name}, " for name in query.free)
+    lines.append(f"{innermost}yield {world}, ({chosen}), ({scores})")
+    scope: dict[str, Anything] = {}
+    exec("\n".join(lines), scope)  # noqa: S102  (our own text)
+    loops: Callable[..., Iterator[Found]] = scope["loops"]
+    return loops
+
+
+def _parts(requires: Formula) -> tuple[Formula, ...]:
+    """Conjuncts that can be checked apart: only where every one is always defined."""
+    if isinstance(requires, All) and all(defined_source(p) == DEFINED for p in requires.parts):
+        return requires.parts
+    return (requires,)
+
+
+def _score(term: Term | None) -> str:
+    if term is None:
+        return "None"
+    defined = defined_source(term)
+    source = term_source(term)
+    return source if defined == DEFINED else f"({source} if {defined} else None)"
+
+
+__all__ = ["ALWAYS", "Found", "Residue", "residue", "search"]

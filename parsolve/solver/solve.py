@@ -1,0 +1,368 @@
+"""List every configuration of a query, or find the best ones, with a certificate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any as Anything
+
+from parsolve.constraints.formula import Term
+from parsolve.constraints.profile import Config
+from parsolve.solver.answer import (
+    Answer,
+    Best,
+    Certificate,
+    Conflict,
+    Fields,
+    Goal,
+    Solution,
+    Solutions,
+    Undecided,
+)
+from parsolve.solver.check import cautions
+from parsolve.solver.deadline import Deadline, TimedOut
+from parsolve.solver.query import Query, QueryError
+from parsolve.solver.search import Found, search
+
+Progress = Callable[[int], None]
+"""Told the world that is being worked on."""
+
+
+def _silent(_: int) -> None:
+    pass
+
+
+@dataclass
+class Listing:
+    """A stream of solutions. Once it has run dry, ``count``, ``complete`` and
+    ``certificate`` say what it was."""
+
+    query: Query
+    limit: int | None = None
+    deadline: Deadline = Deadline()  # noqa: RUF009  (no limit has no state)
+    progress: Progress = _silent
+    count: int = 0
+    complete: bool = False
+    certificate: Certificate | None = None
+    stopped: str = ""
+
+    def __iter__(self) -> Iterator[Solution]:
+        try:
+            yield from self._solutions()
+        except TimedOut:
+            self.stopped = f"the time limit of {self.deadline.seconds:g} s passed"
+
+    def _solutions(self) -> Iterator[Solution]:
+        from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
+
+        query = self.query
+        half = (len(query.free) + 1) // 2
+        started = time.monotonic()
+        proved = True
+        solver_seconds = 0.0
+        by_world = _by_world(query, search(query, deadline=self.deadline))
+        for world, rows in by_world:
+            self.progress(world)
+            certifier: Certifier | None = None
+            for prefix, group in groupby(rows, key=lambda row: row[1][:half]):
+                found: list[tuple[Anything, ...]] = []
+                for _, chosen, _ in group:
+                    if self.limit is not None and self.count >= self.limit:
+                        self.stopped = f"stopped at the limit of {self.limit}"
+                        return
+                    self.count += 1
+                    found.append(chosen)
+                    yield solution(query, world, chosen)
+                before = time.monotonic()
+                certifier = certifier or Certifier(query, world, self.deadline)
+                proved &= certifier.group_is_whole(prefix, found) == "proved"
+                solver_seconds += time.monotonic() - before
+            before = time.monotonic()
+            certifier = certifier or Certifier(query, world, self.deadline)
+            proved &= certifier.nothing_outside() == "proved"
+            solver_seconds += time.monotonic() - before
+        self.complete = True
+        del started
+        self.certificate = certificate(
+            query, "nothing valid lies outside this list", proved=proved, seconds=solver_seconds
+        )
+
+
+def _by_world(
+    query: Query, rows: Iterator[Found]
+) -> Iterator[tuple[int, Iterator[Found]]]:
+    """Rows grouped by world; a world without rows has an empty group."""
+    groups = groupby(rows, key=lambda row: row[0])
+    waiting = next(groups, None)
+    for world in query.worlds:
+        if waiting is not None and waiting[0] == world:
+            yield world, waiting[1]
+            waiting = next(groups, None)
+        else:
+            yield world, iter(())
+
+
+def certificate(query: Query, claim: str, *, proved: bool, seconds: float) -> Certificate:
+    """The certificate of a claim that Z3 did or did not confirm."""
+    from parsolve.solver.claims import divisor_claims  # noqa: PLC0415  (imports z3)
+
+    started = time.monotonic()
+    claims = divisor_claims(query.profile)
+    sizes = [name for name in query.free if name in claims]
+    divisors_proved = all(claims[name] == "proved" for name in sizes)
+    seconds += time.monotonic() - started
+    return Certificate(
+        status="proved" if proved and divisors_proved else "undecided",
+        claim=claim,
+        seconds=round(seconds, 3),
+        domains=searched(query),
+        divisors="proved" if divisors_proved else "undecided",
+    )
+
+
+def searched(query: Query) -> str:
+    """Which knobs were varied over which values, as a sentence."""
+    profile = query.profile
+    sizes = [n for n in query.free if getattr(profile.field_of[n], "divides", "")]
+    parts = []
+    if sizes:
+        parts.append(f"{', '.join(sizes)} over the divisors of {profile.world}")
+    for name in query.free:
+        if name not in sizes:
+            values = ", ".join(str(v).lower() for v in query.domain(name, query.worlds[0]))
+            parts.append(f"{name} over {values}")
+    fixed = "every other knob at its default unless pinned"
+    return "; ".join([*parts, fixed]) if parts else f"nothing: {fixed}"
+
+
+def solution(
+    query: Query,
+    world: int,
+    chosen: Sequence[Anything],
+    objectives: Fields | None = None,
+) -> Solution:
+    """The completed configuration, certified by the plain evaluator."""
+    profile = query.profile
+    values = query.completed(world, query.free, chosen)
+    if not profile.accepts(values):
+        message = f"the search reported a rejected configuration: {chosen}; please report this bug"
+        raise AssertionError(message)
+    return Solution(
+        config=Config(profile, values).as_dict(),
+        derived=profile.derive(values),
+        objectives=objectives,
+    )
+
+
+def solutions(
+    query: Query, *, limit: int | None = None, deadline: Deadline | None = None
+) -> Solutions | Undecided | Conflict:
+    """Every accepted completion of the query, at most ``limit`` of them."""
+    listing = Listing(query, limit, deadline or Deadline())
+    found = tuple(listing)
+    if not found and listing.complete:
+        return no_solution(query, listing.deadline)
+    if listing.stopped and limit is None:
+        return Undecided(
+            profile=query.profile.name,
+            reason=listing.stopped,
+            searched=searched(query),
+            solutions=found,
+            count=len(found),
+        )
+    return Solutions(
+        profile=query.profile.name,
+        searched=searched(query),
+        solutions=found,
+        count=listing.count,
+        complete=listing.complete,
+        certificate=listing.certificate,
+    )
+
+
+def no_solution(query: Query, deadline: Deadline) -> Conflict | Undecided:
+    """Why nothing is left, as a smallest conflict."""
+    from parsolve.solver.explain import explain  # noqa: PLC0415  (imports z3)
+
+    try:
+        return explain(query, deadline)
+    except TimedOut:
+        return Undecided(
+            profile=query.profile.name,
+            reason="nothing valid was found, but the time limit passed before the conflict "
+            "was explained",
+            searched=searched(query),
+        )
+
+
+@dataclass(frozen=True)
+class _Row:
+    world: int
+    chosen: tuple[Anything, ...]
+    scores: tuple[int, ...]
+    order: tuple[Anything, ...]
+
+
+def best(
+    query: Query,
+    *,
+    limit: int | None = None,
+    deadline: Deadline | None = None,
+    progress: Progress = _silent,
+) -> Answer:
+    """The best completions of the query: all that reach the optimum, or the Pareto front.
+
+    ``limit`` bounds how many are shown, not how many are counted.
+    """
+    deadline = deadline or Deadline()
+    rows: list[_Row] = []
+    try:
+        seen = _collect(query, rows, deadline)
+        if not rows:
+            if seen:
+                texts = ", ".join(objective.text for objective in query.objectives)
+                message = (
+                    f"{texts} is unknown in every valid configuration; give the fields that it "
+                    "is made of"
+                )
+                raise QueryError(message)
+            return _nothing(query, deadline)
+        rows.sort(key=lambda row: row.order)
+        status, seconds = _certify(query, rows, deadline, progress)
+    except TimedOut:
+        rows.sort(key=lambda row: row.order)
+        return _undecided(query, rows, limit, f"the time limit of {deadline.seconds:g} s passed")
+    claim = (
+        "no valid configuration dominates one of these, and none that is equally good is missing"
+        if query.pareto
+        else "no valid configuration is better, and none that is equally good is missing"
+    )
+    proof = certificate(query, claim, proved=status, seconds=seconds)
+    if proof.status != "proved":
+        return _undecided(query, rows, limit, "Z3 did not decide whether this is the optimum")
+    return Best(
+        profile=query.profile.name,
+        searched=searched(query),
+        objectives=_goals(query, rows),
+        pareto=query.pareto,
+        solutions=_shown(query, rows, limit),
+        count=len(rows),
+        optimal=True,
+        order=tuple(preference.words for preference in query.profile.preferences),
+        certificate=proof,
+        warnings=cautions(Config(query.profile, query.completed(
+            rows[0].world, query.free, rows[0].chosen))),
+    )
+
+
+def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
+    """Keep the best rows found so far in ``rows``; return how many were seen."""
+    goals = query.objectives
+    terms: list[Term] = [goal.term for goal in goals]
+    terms += [preference.term for preference in query.profile.preferences]
+    seen = 0
+    for world, chosen, scores in search(query, terms, deadline):
+        seen += 1
+        values = scores[: len(goals)]
+        if None in values:
+            continue
+        fixed: tuple[int, ...] = values  # type: ignore[assignment]
+        order = (scores[len(goals) :], world, tuple(map(str, ())), tuple(map(_key, chosen)))
+        row = _Row(world, chosen, fixed, order)
+        if query.pareto:
+            if not any(_dominates(query, other.scores, fixed) for other in rows):
+                rows[:] = [r for r in rows if not _dominates(query, fixed, r.scores)]
+                rows.append(row)
+            continue
+        if rows and fixed != rows[0].scores:
+            if not _precedes(query, fixed, rows[0].scores):
+                continue
+            rows.clear()
+        rows.append(row)
+    return seen
+
+
+def _key(value: object) -> tuple[int, str]:
+    return (value, "") if isinstance(value, int) else (0, str(value))
+
+
+def _precedes(query: Query, one: Sequence[int], other: Sequence[int]) -> bool:
+    for goal, a, b in zip(query.objectives, one, other, strict=True):
+        if a != b:
+            return goal.better(a, b)
+    return False
+
+
+def _dominates(query: Query, one: Sequence[int], other: Sequence[int]) -> bool:
+    if one == other:
+        return False
+    pairs = zip(query.objectives, one, other, strict=True)
+    return all(a == b or goal.better(a, b) for goal, a, b in pairs)
+
+
+def _certify(
+    query: Query, rows: Sequence[_Row], deadline: Deadline, progress: Progress
+) -> tuple[bool, float]:
+    """Whether Z3 proves the optimum and the ties at every world, and in how many seconds."""
+    from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
+
+    started = time.monotonic()
+    front = sorted({row.scores for row in rows})
+    proved = True
+    for world in query.worlds:
+        progress(world)
+        deadline.check()
+        certifier = Certifier(query, world, deadline)
+        proved &= certifier.nothing_better(front, pareto=query.pareto) == "proved"
+        for scores in front:
+            ties = [row.chosen for row in rows if row.world == world and row.scores == scores]
+            proved &= certifier.no_more_ties(scores, ties) == "proved"
+    return proved, time.monotonic() - started
+
+
+def _nothing(query: Query, deadline: Deadline) -> Conflict | Undecided:
+    """Have Z3 confirm that no world has a solution, then explain."""
+    from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
+
+    for world in query.worlds:
+        if Certifier(query, world, deadline).nothing_outside() != "proved":
+            return _undecided(query, [], None, "Z3 did not decide whether anything is valid")
+    return no_solution(query, deadline)
+
+
+def _goals(query: Query, rows: Sequence[_Row]) -> tuple[Goal, ...]:
+    return tuple(
+        Goal(
+            quantity=goal.text,
+            direction="maximize" if goal.maximize else "minimize",
+            value=None if query.pareto or not rows else rows[0].scores[index],
+        )
+        for index, goal in enumerate(query.objectives)
+    )
+
+
+def _shown(query: Query, rows: Sequence[_Row], limit: int | None) -> tuple[Solution, ...]:
+    return tuple(
+        solution(
+            query,
+            row.world,
+            row.chosen,
+            {goal.text: s for goal, s in zip(query.objectives, row.scores, strict=True)},
+        )
+        for row in rows[:limit]
+    )
+
+
+def _undecided(
+    query: Query, rows: Sequence[_Row], limit: int | None, reason: str
+) -> Undecided:
+    return Undecided(
+        profile=query.profile.name,
+        reason=reason,
+        searched=searched(query),
+        solutions=_shown(query, rows, limit),
+        count=len(rows),
+        objectives=_goals(query, rows),
+    )
