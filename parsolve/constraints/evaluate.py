@@ -190,15 +190,11 @@ def derived_lines(named: Iterable[Named | NamedFormula]) -> list[str]:
             lines.append(f"its_{quantity.name} = {source}")
         else:
             lines.append(f"has_{quantity.name} = {defined}")
-            lines.append(
-                f"its_{quantity.name} = {source} if has_{quantity.name} else {undefined}"
-            )
+            lines.append(f"its_{quantity.name} = {source} if has_{quantity.name} else {undefined}")
     return lines
 
 
-def compiled(
-    name: str, lines: Iterable[str], **helpers: Anything
-) -> Callable[[Values], Anything]:
+def compiled(name: str, lines: Iterable[str], **helpers: Anything) -> Callable[[Values], Anything]:
     """A function of a configuration's values, made of the given statements."""
     body = "\n    ".join(lines)
     scope: dict[str, Anything] = {"gcd": math.gcd, **helpers}

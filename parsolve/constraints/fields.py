@@ -32,14 +32,16 @@ class FieldError(ValueError):
 class _Spelling:
     """What every field carries beside its domain.
 
-    ``flag`` is the command line spelling without dashes, ``also`` are other spellings that
-    frameworks and files use, ``about`` is one line with the unit, ``panel`` groups help.
+    ``flag`` is parsolve's command line spelling without dashes, ``launch`` the framework's own
+    (empty: the framework takes no such argument), ``also`` are further spellings that files
+    and frameworks use, ``about`` is one line with the unit, ``panel`` groups help.
     """
 
     about: str
     role: Role = "knob"
     panel: str = "Other"
     flag: str = ""
+    launch: str = ""
     also: tuple[str, ...] = ()
 
 
@@ -50,6 +52,7 @@ class Size(Variable, _Spelling):
     A value below ``minimum`` is refused (``below`` adds why), unless the field is
     ``checked``: then it is taken as it is and a rule reports it. ``divides`` names a field
     that every accepted value divides (a claim that the solver proves before it relies on it).
+    ``env`` names an environment variable that the framework takes the value from.
     """
 
     default: int | None = 1
@@ -60,6 +63,7 @@ class Size(Variable, _Spelling):
     checked: bool = False
     divides: str = ""
     below: str = ""
+    env: str = ""
 
     @property
     def least(self) -> int:
@@ -176,7 +180,10 @@ Field: TypeAlias = Union[Size, Flag, Choice, Sizes]  # noqa: UP007
 
 def shown(value: object) -> str:
     """The value as an error message shows it: quoted text, at most 60 characters."""
-    text = f'"{value}"' if isinstance(value, str) else repr(value)
+    try:
+        text = f'"{value}"' if isinstance(value, str) else repr(value)
+    except ValueError:  # Python writes no integer of more than a few thousand digits
+        return "a number too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

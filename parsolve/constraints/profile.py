@@ -54,6 +54,15 @@ class Preference:
     words: str
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """A derived quantity in a table, blank where ``where`` does not hold."""
+
+    quantity: str
+    heading: str
+    where: Formula = ALWAYS
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A point on which the framework's own sources differ, and what this profile takes."""
@@ -88,6 +97,16 @@ class Profile:
     canonical: Mapping[str, Formula]
     preferences: tuple[Preference, ...]
     world: str
+    summary: tuple[Column, ...]
+    """Derived quantities that a table of configurations shows."""
+    script: str
+    """What to launch, as far as this tool can know."""
+    nodes: str
+    """Derived quantity that counts OS nodes."""
+    node: str
+    """Derived quantity that counts GPUs per OS node."""
+    short_names: Mapping[str, str]
+    """Short spellings of derived quantities, for conditions and objectives."""
     disagreements: tuple[Disagreement, ...] = ()
     shown: frozenset[str] = frozenset()
     """Fields that an answer always shows, default or not."""
@@ -107,7 +126,7 @@ class Profile:
         """Every spelling of a field's name (its own, its flag, the frameworks') to its name."""
         result: dict[str, str] = {}
         for field in self.fields:
-            for spelling in (field.flag.replace("-", "_"), *field.also):
+            for spelling in (field.flag.replace("-", "_"), field.launch, *field.also):
                 if spelling:
                     result[spelling] = field.name
         return result | {field.name: field.name for field in self.fields}
@@ -288,8 +307,9 @@ class Profile:
 
     @cached_property
     def quantity_of(self) -> Mapping[str, Named | NamedFormula]:
-        """Derived quantities by name."""
-        return {quantity.name: quantity for quantity in self.derived}
+        """Derived quantities by name and by short name."""
+        named = {quantity.name: quantity for quantity in self.derived}
+        return named | {short: named[name] for short, name in self.short_names.items()}
 
 
 @dataclass(frozen=True, slots=True)

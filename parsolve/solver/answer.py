@@ -180,6 +180,15 @@ class Undecided:
     answer: Literal["undecided"] = "undecided"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A line of ``check --jsonl`` that is no configuration."""
+
+    line: int
+    error: str
+    answer: Literal["error"] = "error"
+
+
 Answer: TypeAlias = Union[  # noqa: UP007
     Accepted, Rejected, Conflict, Solutions, Best, Undecided
 ]
@@ -194,9 +203,7 @@ def _keys(kind: type) -> tuple[str, ...]:
 
 def plain(value: object) -> dict[str, Any]:
     """One answer or part of one as a dictionary, attributes that are None left out."""
-    return {
-        key: item for key in _keys(type(value)) if (item := getattr(value, key)) is not None
-    }
+    return {key: item for key in _keys(type(value)) if (item := getattr(value, key)) is not None}
 
 
 def _encoder(indent: int | None) -> json.JSONEncoder:
@@ -220,7 +227,9 @@ def json_schema() -> dict[str, Any]:
     """JSON schema of every answer, draft 2020-12."""
     from pydantic import TypeAdapter  # noqa: PLC0415  (only the schema needs it)
 
-    schema = TypeAdapter(Answer).json_schema(mode="serialization")
+    schema = TypeAdapter(Union[Answer, Unreadable]).json_schema(  # noqa: UP007
+        mode="serialization"
+    )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "parsolve answer",

@@ -140,9 +140,7 @@ class Certifier:
         known = (disjunction(self._table(term).values()) for term in self.left.terms)
         return self._check(conjunction((*known, beats)))
 
-    def no_more_ties(
-        self, best: Sequence[int], found: Sequence[Sequence[Anything]]
-    ) -> Status:
+    def no_more_ties(self, best: Sequence[int], found: Sequence[Sequence[Anything]]) -> Status:
         """Nothing accepted has exactly these objective values beside what was found."""
         if self.empty:
             return "proved"
@@ -187,9 +185,7 @@ def _always_violated(when: object, requires: object) -> bool:
     )
 
 
-def consistent_domains(
-    query: Query, left: Residue, world: int
-) -> dict[str, tuple[Anything, ...]]:
+def consistent_domains(query: Query, left: Residue, world: int) -> dict[str, tuple[Anything, ...]]:
     """Values of each free knob that no rule excludes by that knob alone."""
     domains: dict[str, tuple[Anything, ...]] = {}
     for name in query.free:

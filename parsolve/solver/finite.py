@@ -94,9 +94,7 @@ class FiniteEncoder:
         if set(values) == {False, True} and all(isinstance(value, bool) for value in values):
             switch = z3.Bool(name)
             return {True: switch, False: z3.Not(switch)}
-        literals: dict[Anything, Literal] = {
-            value: z3.Bool(f"{name}={value}") for value in values
-        }
+        literals: dict[Anything, Literal] = {value: z3.Bool(f"{name}={value}") for value in values}
         self.axioms.append(z3.PbEq([(literal, 1) for literal in literals.values()], 1))
         return literals
 

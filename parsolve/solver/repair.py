@@ -126,7 +126,9 @@ def _side(config: Config, change: Change) -> object:
     """Equal for changes of which only the least is worth showing: a count moved the same way."""
     for name, value in change.items():
         field, before = config.profile.field_of[name], config[name]
-        plain = isinstance(field, Size) and (not field.divides or field.name == config.profile.world)
+        plain = isinstance(field, Size) and (
+            not field.divides or field.name == config.profile.world
+        )
         if plain and isinstance(value, int) and isinstance(before, int):
             rest = sorted((n, str(v)) for n, v in change.items() if n != name)
             return (name, value > before, tuple(rest))

@@ -90,9 +90,7 @@ class Listing:
         )
 
 
-def _by_world(
-    query: Query, rows: Iterator[Found]
-) -> Iterator[tuple[int, Iterator[Found]]]:
+def _by_world(query: Query, rows: Iterator[Found]) -> Iterator[tuple[int, Iterator[Found]]]:
     """Rows grouped by world; a world without rows has an empty group."""
     groups = groupby(rows, key=lambda row: row[0])
     waiting = next(groups, None)
@@ -252,8 +250,9 @@ def best(
         optimal=True,
         order=tuple(preference.words for preference in query.profile.preferences),
         certificate=proof,
-        warnings=cautions(Config(query.profile, query.completed(
-            rows[0].world, query.free, rows[0].chosen))),
+        warnings=cautions(
+            Config(query.profile, query.completed(rows[0].world, query.free, rows[0].chosen))
+        ),
     )
 
 
@@ -355,9 +354,7 @@ def _shown(query: Query, rows: Sequence[_Row], limit: int | None) -> tuple[Solut
     )
 
 
-def _undecided(
-    query: Query, rows: Sequence[_Row], limit: int | None, reason: str
-) -> Undecided:
+def _undecided(query: Query, rows: Sequence[_Row], limit: int | None, reason: str) -> Undecided:
     return Undecided(
         profile=query.profile.name,
         reason=reason,

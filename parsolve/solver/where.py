@@ -133,9 +133,7 @@ class _Reader:
                 self.positive(by, divisor)
                 return divides(by, self.integer(dividend, depth - 1))
             case _:
-                raise self.error(
-                    "expected a condition: comparisons joined by and, or, not", node
-                )
+                raise self.error("expected a condition: comparisons joined by and, or, not", node)
 
     def comparison(
         self, left: ast.expr, operators: list[ast.cmpop], right: list[ast.expr], depth: int
@@ -146,15 +144,11 @@ class _Reader:
             left = comparator
         return parts[0] if len(parts) == 1 else All(tuple(parts))
 
-    def relation(
-        self, left: ast.expr, operator: ast.cmpop, right: ast.expr, depth: int
-    ) -> Formula:
+    def relation(self, left: ast.expr, operator: ast.cmpop, right: ast.expr, depth: int) -> Formula:
         if isinstance(operator, (ast.In, ast.NotIn)):
             if not isinstance(right, (ast.Tuple, ast.List, ast.Set)) or not right.elts:
                 raise self.error("after `in` comes a list of constants: tp in (1, 2)", right)
-            choices = tuple(
-                self.relation(left, ast.Eq(), element, depth) for element in right.elts
-            )
+            choices = tuple(self.relation(left, ast.Eq(), element, depth) for element in right.elts)
             inside = Any(choices)
             return ~inside if isinstance(operator, ast.NotIn) else inside
         relation = RELATIONS.get(type(operator))

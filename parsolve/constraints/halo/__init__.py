@@ -26,7 +26,7 @@ from parsolve.constraints.halo.run_time import RUN_TIME_CHECKS
 from parsolve.constraints.halo.sharding import FSDP, HSDP
 from parsolve.constraints.halo.topology import TOPOLOGY
 from parsolve.constraints.halo.trainer import TRAINER
-from parsolve.constraints.profile import InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
 
 MODE_ORDER = ("ep", "ep etp", "ep cp", "ep tp", "etp", "tp", "cp", "", "pp ep", "pp etp", "pp")
 """Modes in the order in which the framework's guide says to reach for them."""
@@ -104,6 +104,22 @@ HALO = Profile(
         Preference(0 - q.ep_group_size, "wider expert groups first"),
     ),
     world="world_size",
+    script="SCRIPT",
+    nodes="num_nodes",
+    node="gpus_per_node",
+    summary=(
+        Column("data_parallel_size", "dp"),
+        Column("num_ep_groups", "EP groups", q.is_ep_mode),
+        Column("ep_scope", "scope", q.is_ep_mode),
+        Column("num_nvlink_domains", "domains"),
+        Column("fsdp_width", "FSDP"),
+    ),
+    short_names={
+        "dp": "data_parallel_size",
+        "ep_groups": "num_ep_groups",
+        "domains": "num_nvlink_domains",
+        "nodes": "num_nodes",
+    },
     disagreements=DISAGREEMENTS,
     shown=frozenset(
         (

@@ -11,7 +11,13 @@ RESOLVE = Source(PARALLELISM_CONFIG, "_resolve_and_validate")
 MATRIX = Source(PARALLELISM_CONFIG, "_validate_capability_matrix, SUPPORTED_AXIS_SETS")
 
 AXES = (f.ep_size, f.expert_tp_size, f.tp_size, f.cp_size, f.pp_size)
-SHORT = {"ep_size": "ep", "expert_tp_size": "etp", "tp_size": "tp", "cp_size": "cp", "pp_size": "pp"}
+SHORT = {
+    "ep_size": "ep",
+    "expert_tp_size": "etp",
+    "tp_size": "tp",
+    "cp_size": "cp",
+    "pp_size": "pp",
+}
 
 SUPPORTED_AXIS_SETS = tuple(
     frozenset(names.split())
@@ -105,9 +111,7 @@ FIELD_SANITY = (
         reason="An EP group lives in one NVLink domain or across all of them; nothing else exists.",
         remedy="Use auto, node or global.",
         source=RESOLVE,
-        example=Example(
-            rejects={"world_size": 8, "ep_scope": "rack"}, instead={"world_size": 8}
-        ),
+        example=Example(rejects={"world_size": 8, "ep_scope": "rack"}, instead={"world_size": 8}),
     ),
     Rule(
         id="ep-buffer-backend-enum",

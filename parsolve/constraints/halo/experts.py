@@ -62,9 +62,7 @@ EP_GROUP = (
         reason="An EP group cannot have more ranks than its pipeline stage.",
         remedy="Use a group that divides the stage.",
         source=GROUP,
-        example=Example(
-            rejects={**TWO_NODES, "ep_size": 32}, instead={**TWO_NODES, "ep_size": 16}
-        ),
+        example=Example(rejects={**TWO_NODES, "ep_size": 32}, instead={**TWO_NODES, "ep_size": 16}),
     ),
     Rule(
         id="ep-global-group-not-dividing-stage",
@@ -74,9 +72,7 @@ EP_GROUP = (
         reason="EP groups tile the ranks of a pipeline stage.",
         remedy="Use a group that divides the stage.",
         source=GROUP,
-        example=Example(
-            rejects={**TWO_NODES, "ep_size": 12}, instead={**TWO_NODES, "ep_size": 16}
-        ),
+        example=Example(rejects={**TWO_NODES, "ep_size": 12}, instead={**TWO_NODES, "ep_size": 16}),
     ),
     Rule(
         id="ep-global-world-not-whole-domains",
@@ -255,7 +251,12 @@ LEGACY_BUFFER = (
         remedy="Use the elastic buffer, or node scope.",
         source=BUFFER,
         example=Example(
-            rejects={**TWO_NODES, "ep_size": 8, "ep_scope": "global", "ep_buffer_backend": "legacy"},
+            rejects={
+                **TWO_NODES,
+                "ep_size": 8,
+                "ep_scope": "global",
+                "ep_buffer_backend": "legacy",
+            },
             instead={**TWO_NODES, "ep_size": 8, "ep_scope": "node", "ep_buffer_backend": "legacy"},
         ),
     ),
@@ -268,8 +269,12 @@ LEGACY_BUFFER = (
         remedy="Use the elastic buffer, or an EP size within the node.",
         source=BUFFER,
         example=Example(
-            rejects={"world_size": 16, "gpus_per_node": 16, "ep_size": 16,
-                     "ep_buffer_backend": "legacy"},
+            rejects={
+                "world_size": 16,
+                "gpus_per_node": 16,
+                "ep_size": 16,
+                "ep_buffer_backend": "legacy",
+            },
             instead={"world_size": 16, "gpus_per_node": 16, "ep_size": 16},
         ),
     ),

@@ -27,7 +27,6 @@ world_size = Size(
     role="cluster",
     panel=CLUSTER,
     flag="world",
-    also=("world-size",),
     below="halo never checks this: a configuration object built by hand takes any world",
     about="World size: GPUs in the job, one rank each.",
 )
@@ -39,7 +38,6 @@ gpus_per_node = Size(
     role="cluster",
     panel=CLUSTER,
     flag="gpus-per-node",
-    also=("nproc-per-node",),
     about="GPUs per OS node; 0 means 8, or the world if smaller.",
 )
 nvlink_domain_size = Size(
@@ -50,7 +48,8 @@ nvlink_domain_size = Size(
     role="cluster",
     panel=CLUSTER,
     flag="nvlink-domain",
-    also=("nvlink-domain-size", "domain"),
+    launch="nvlink_domain_size",
+    also=("domain",),
     about="GPUs per NVLink domain; 0 means NVLINK_DOMAIN_SIZE if set, else the node.",
 )
 nvlink_domain_env = Size(
@@ -60,6 +59,7 @@ nvlink_domain_env = Size(
     maximum=LARGEST_CLUSTER,
     role="cluster",
     panel=CLUSTER,
+    env="NVLINK_DOMAIN_SIZE",
     about="Value of the environment variable NVLINK_DOMAIN_SIZE; 0 means unset.",
 )
 
@@ -72,7 +72,7 @@ tp_size = Size(
     divides="world_size",
     panel=AXES,
     flag="tp",
-    also=("tensor_parallel_size", "tensor-parallel-size"),
+    launch="tensor_parallel_size",
     about="Tensor-parallel size: ranks that split each attention layer.",
 )
 cp_size = Size(
@@ -82,7 +82,7 @@ cp_size = Size(
     divides="world_size",
     panel=AXES,
     flag="cp",
-    also=("context_parallel_size", "context-parallel-size"),
+    launch="context_parallel_size",
     about="Context-parallel size: ranks that split each sequence (Ulysses).",
 )
 ep_size = Size(
@@ -92,7 +92,7 @@ ep_size = Size(
     divides="world_size",
     panel=AXES,
     flag="ep",
-    also=("expert_parallel_size", "expert-parallel-size"),
+    launch="expert_parallel_size",
     about="Expert-parallel size: ranks that one dispatch group spreads the experts over.",
 )
 expert_tp_size = Size(
@@ -102,7 +102,7 @@ expert_tp_size = Size(
     divides="world_size",
     panel=AXES,
     flag="etp",
-    also=("expert_tensor_parallel_size", "expert-tensor-parallel-size", "expert-tp"),
+    launch="expert_tensor_parallel_size",
     about="Expert-tensor-parallel size: ranks that split each expert.",
 )
 pp_size = Size(
@@ -112,7 +112,7 @@ pp_size = Size(
     divides="world_size",
     panel=AXES,
     flag="pp",
-    also=("pipeline_parallel_size", "pipeline-parallel-size"),
+    launch="pipeline_parallel_size",
     about="Pipeline-parallel size: stages that split the layers.",
 )
 
@@ -125,6 +125,7 @@ ep_scope = Choice(
     checked=True,
     panel=EXPERTS,
     flag="ep-scope",
+    launch="ep_scope",
     about="Where an EP group lives: one NVLink domain (node), all of them (global), or auto.",
 )
 ep_buffer_backend = Choice(
@@ -134,6 +135,7 @@ ep_buffer_backend = Choice(
     checked=True,
     panel=EXPERTS,
     flag="ep-buffer-backend",
+    launch="ep_buffer_backend",
     about="DeepEP buffer: elastic (what auto means) or legacy (intranode).",
 )
 use_grouped_gemm = Flag(
@@ -141,6 +143,7 @@ use_grouped_gemm = Flag(
     default=True,
     panel=EXPERTS,
     flag="use-grouped-gemm",
+    launch="use_grouped_gemm",
     about="Run experts as grouped GEMMs (wraps MoE blocks even without EP).",
 )
 expert_lora = Flag(
@@ -153,6 +156,7 @@ merge_expert_lora_on_save = Flag(
     "merge_expert_lora_on_save",
     panel=EXPERTS,
     flag="merge-expert-lora-on-save",
+    launch="merge_expert_lora_on_save",
     about="Fold expert adapters into the weights when saving.",
 )
 max_concurrent_loading = Size(
@@ -162,6 +166,7 @@ max_concurrent_loading = Size(
     optional=True,
     panel=EXPERTS,
     flag="max-concurrent-loading",
+    launch="max_concurrent_loading",
     about="Ranks that load weights at once; unset means all.",
 )
 ep_lazy_loading = Flag(
@@ -169,6 +174,7 @@ ep_lazy_loading = Flag(
     default=True,
     panel=EXPERTS,
     flag="ep-lazy-loading",
+    launch="ep_lazy_loading",
     about="Load only a rank's own experts (no rule reads it).",
 )
 
@@ -181,7 +187,7 @@ pp_schedule = Choice(
     checked=True,
     panel=PIPELINE,
     flag="pp-schedule",
-    also=("pipeline_schedule", "pipeline-schedule"),
+    launch="pipeline_schedule",
     about="Pipeline schedule.",
 )
 pp_microbatches = Size(
@@ -190,14 +196,14 @@ pp_microbatches = Size(
     default=0,
     panel=PIPELINE,
     flag="pp-microbatches",
-    also=("pipeline_microbatches", "pipeline-microbatches"),
+    launch="pipeline_microbatches",
     about="Micro-batches per step; 0 derives them from gradient accumulation.",
 )
 pp_split = Sizes(
     name="pp_split",
     panel=PIPELINE,
     flag="pp-split",
-    also=("pipeline_split", "pipeline-split"),
+    launch="pipeline_split",
     about="Layers per stage, one number a stage, separated by commas.",
 )
 
@@ -207,6 +213,7 @@ fsdp_reshard_after_forward = Flag(
     "fsdp_reshard_after_forward",
     panel=SHARDING,
     flag="fsdp-reshard-after-forward",
+    launch="fsdp_reshard_after_forward",
     about="ZeRO-3: shard parameters again after the forward pass.",
 )
 fsdp_reshard_after_backward = Flag(
@@ -214,12 +221,14 @@ fsdp_reshard_after_backward = Flag(
     default=True,
     panel=SHARDING,
     flag="fsdp-reshard-after-backward",
+    launch="fsdp_reshard_after_backward",
     about="Shard parameters again after each backward pass of an accumulation window.",
 )
 fsdp_defer_grad_sync = Flag(
     "fsdp_defer_grad_sync",
     panel=SHARDING,
     flag="fsdp-defer-grad-sync",
+    launch="fsdp_defer_grad_sync",
     about="Reduce gradients once per accumulation window.",
 )
 fsdp_shard_ep1_experts = Flag(
@@ -227,12 +236,14 @@ fsdp_shard_ep1_experts = Flag(
     default=True,
     panel=SHARDING,
     flag="fsdp-shard-ep1-experts",
+    launch="fsdp_shard_ep1_experts",
     about="Let FSDP shard experts that no expert axis shards.",
 )
 use_hsdp = Flag(
     "use_hsdp",
     panel=SHARDING,
     flag="use-hsdp",
+    launch="use_hsdp",
     also=("hsdp",),
     about="Shard inside an NVLink domain, replicate across domains.",
 )
@@ -246,6 +257,7 @@ lowp_precision = Choice(
     checked=True,
     panel=PRECISION,
     flag="lowp-precision",
+    launch="lowp_precision",
     about="Compute precision of linear layers; bf16 turns low precision off.",
 )
 lowp_apply_dense_mlp = Flag(
@@ -253,6 +265,7 @@ lowp_apply_dense_mlp = Flag(
     default=True,
     panel=PRECISION,
     flag="lowp-apply-dense-mlp",
+    launch="lowp_apply_dense_mlp",
     about="Low precision in dense MLPs.",
 )
 lowp_apply_moe_experts = Flag(
@@ -260,6 +273,7 @@ lowp_apply_moe_experts = Flag(
     default=True,
     panel=PRECISION,
     flag="lowp-apply-moe-experts",
+    launch="lowp_apply_moe_experts",
     about="Low precision in experts.",
 )
 lowp_keep_first_blocks = Size(
@@ -268,6 +282,7 @@ lowp_keep_first_blocks = Size(
     default=0,
     panel=PRECISION,
     flag="lowp-keep-first-blocks",
+    launch="lowp_keep_first_blocks",
     about="First blocks kept in bf16.",
 )
 lowp_keep_last_blocks = Size(
@@ -276,38 +291,42 @@ lowp_keep_last_blocks = Size(
     default=0,
     panel=PRECISION,
     flag="lowp-keep-last-blocks",
+    launch="lowp_keep_last_blocks",
     about="Last blocks kept in bf16.",
 )
 fp32_non_ep_params = Flag(
     "fp32_non_ep_params",
     panel=PRECISION,
     flag="fp32-non-ep-params",
+    launch="fp32_non_ep_params",
     about="Keep parameters outside the experts in fp32.",
 )
 fp32_grad_reduce = Flag(
     "fp32_grad_reduce",
     panel=PRECISION,
     flag="fp32-grad-reduce",
+    launch="fp32_grad_reduce",
     about="Reduce gradients in fp32.",
 )
 ep_fp32_router = Flag(
     "ep_fp32_router",
     panel=PRECISION,
     flag="fp32-router",
-    also=("fp32_router",),
+    launch="fp32_router",
     about="Run the router in fp32 (no rule reads it).",
 )
 ep_fp32_experts = Flag(
     "ep_fp32_experts",
     panel=PRECISION,
     flag="fp32-experts",
-    also=("fp32_experts",),
+    launch="fp32_experts",
     about="Keep expert weights in fp32 (no rule reads it).",
 )
 fp32_output_conversion = Flag(
     "fp32_output_conversion",
     panel=PRECISION,
     flag="fp32-output-conversion",
+    launch="fp32_output_conversion",
     about="Convert model outputs to fp32 (no rule reads it).",
 )
 
@@ -361,12 +380,14 @@ init_from_scratch = Flag(
     role="run",
     panel=ENTRY,
     flag="init-from-scratch",
+    launch="init_from_scratch",
     about="Start from random weights.",
 )
 full_determinism = Flag(
     "full_determinism",
     panel=ENTRY,
     flag="full-determinism",
+    launch="full_determinism",
     about="Ask for bitwise reproducible steps.",
 )
 
@@ -394,7 +415,11 @@ num_experts = Size(
     role="model",
     panel=MODEL,
     flag="experts",
-    also=("num_local_experts", "n_routed_experts", "num_routed_experts"),
+    also=(
+        "num_local_experts",
+        "n_routed_experts",
+        "num_routed_experts",
+    ),
     about="Routed experts per MoE layer.",
 )
 num_experts_per_tok = Size(
@@ -416,7 +441,10 @@ moe_intermediate_size = Size(
     role="model",
     panel=MODEL,
     flag="expert-ffn",
-    also=("moe_ffn_hidden_size", "expert_intermediate_size"),
+    also=(
+        "moe_ffn_hidden_size",
+        "expert_intermediate_size",
+    ),
     about="FFN width of one expert.",
 )
 hidden_size = Size(
@@ -437,7 +465,6 @@ max_position_embeddings = Size(
     role="model",
     panel=MODEL,
     flag="context-window",
-    also=("max-position-embeddings",),
     about="Context window in tokens.",
 )
 num_attention_heads = Sizes(
@@ -445,7 +472,7 @@ num_attention_heads = Sizes(
     role="model",
     panel=MODEL,
     flag="heads",
-    also=("num-attention-heads", "num_attention_heads_per_layer"),
+    also=("num_attention_heads_per_layer",),
     about="Attention heads; several numbers where layers differ, separated by commas.",
 )
 num_key_value_heads = Sizes(
@@ -453,7 +480,7 @@ num_key_value_heads = Sizes(
     role="model",
     panel=MODEL,
     flag="kv-heads",
-    also=("num-key-value-heads", "num_query_groups"),
+    also=("num_query_groups",),
     about="Key/value heads; several numbers where layers differ, separated by commas.",
 )
 mla = Flag(
@@ -478,7 +505,10 @@ quantized = Flag(
     role="run",
     panel=MODEL,
     flag="quantized",
-    also=("load_in_4bit", "qlora"),
+    also=(
+        "load_in_4bit",
+        "qlora",
+    ),
     about="The base weights are quantized (QLoRA).",
 )
 natively_quantized_experts = Flag(
@@ -566,6 +596,7 @@ attn_implementation = Choice(
     ),
     panel=MODEL,
     flag="attn-implementation",
+    launch="attn_implementation",
     about="Attention implementation.",
 )
 SHARDED_SAVE_FAMILIES = (
@@ -600,7 +631,7 @@ per_device_train_batch_size = Size(
     minimum=1,
     panel=RUN,
     flag="micro-batch",
-    also=("per-device-train-batch-size",),
+    launch="per_device_train_batch_size",
     about="Micro-batch: examples per GPU and forward pass.",
 )
 per_device_eval_batch_size = Size(
@@ -610,7 +641,7 @@ per_device_eval_batch_size = Size(
     minimum=1,
     panel=RUN,
     flag="eval-batch",
-    also=("per-device-eval-batch-size",),
+    launch="per_device_eval_batch_size",
     about="Examples per GPU and evaluation pass.",
 )
 gradient_accumulation_steps = Size(
@@ -620,6 +651,7 @@ gradient_accumulation_steps = Size(
     minimum=1,
     panel=RUN,
     flag="gradient-accumulation-steps",
+    launch="gradient_accumulation_steps",
     about="Micro-batches per optimizer step.",
 )
 max_length = Size(
@@ -629,7 +661,8 @@ max_length = Size(
     minimum=1,
     panel=RUN,
     flag="max-length",
-    also=("ep_declared_max_length", "seq-len"),
+    launch="max_length",
+    also=("ep_declared_max_length",),
     about="Longest example in tokens; unset means the context window.",
 )
 ep_rows_per_device = Size(
@@ -649,10 +682,17 @@ gin_max_tokens_per_rank = Size(
     role="run",
     panel=RUN,
     flag="gin-max-tokens-per-rank",
-    also=("HALO_DEEPEP_GIN_MAX_TOKENS_PER_RANK",),
+    env="HALO_DEEPEP_GIN_MAX_TOKENS_PER_RANK",
     about="Ceiling of tokens per rank for cross-domain dispatch; 0 lifts it.",
 )
-use_peft = Flag("use_peft", panel=RUN, flag="use-peft", also=("lora",), about="Train PEFT adapters (LoRA).")
+use_peft = Flag(
+    "use_peft",
+    panel=RUN,
+    flag="use-peft",
+    launch="use_peft",
+    also=("lora",),
+    about="Train PEFT adapters (LoRA).",
+)
 peft_inside_ep_layers = Flag(
     "peft_inside_ep_layers",
     panel=RUN,
@@ -663,6 +703,7 @@ gradient_checkpointing = Flag(
     "gradient_checkpointing",
     panel=RUN,
     flag="gradient-checkpointing",
+    launch="gradient_checkpointing",
     about="Recompute activations in the backward pass.",
 )
 reentrant_checkpointing = Flag(
@@ -676,23 +717,32 @@ activation_offloading = Flag(
     "activation_offloading",
     panel=RUN,
     flag="activation-offloading",
+    launch="activation_offloading",
     about="Keep activations in host memory.",
 )
-torch_compile = Flag("torch_compile", panel=RUN, flag="torch-compile", about="Compile the model.")
+torch_compile = Flag(
+    "torch_compile",
+    panel=RUN,
+    flag="torch-compile",
+    launch="torch_compile",
+    about="Compile the model.",
+)
 image_data = Flag(
     "image_data", role="run", panel=RUN, flag="image-data", about="Batches carry images."
 )
-do_eval = Flag("do_eval", panel=RUN, flag="do-eval", about="The run evaluates.")
+do_eval = Flag("do_eval", panel=RUN, flag="do-eval", launch="do_eval", about="The run evaluates.")
 load_best_model_at_end = Flag(
     "load_best_model_at_end",
     panel=RUN,
     flag="load-best-model-at-end",
+    launch="load_best_model_at_end",
     about="Reload the best checkpoint at the end.",
 )
 save_sharded_ep = Flag(
     "save_sharded_ep",
     panel=RUN,
     flag="save-sharded-ep",
+    launch="save_sharded_ep",
     about="Let each rank save its own experts.",
 )
 shared_filesystem = Flag(
@@ -713,7 +763,11 @@ reference_model = Choice(
     about="Reference model of a preference trainer: loaded (live) or precomputed log-probs.",
 )
 sync_ref_model = Flag(
-    "sync_ref_model", panel=RUN, flag="sync-ref-model", about="Update the reference while training."
+    "sync_ref_model",
+    panel=RUN,
+    flag="sync-ref-model",
+    launch="sync_ref_model",
+    about="Update the reference while training.",
 )
 moe_balancing = Choice(
     "moe_balancing",
@@ -721,6 +775,7 @@ moe_balancing = Choice(
     choices=("none", "aux_loss", "bias"),
     panel=RUN,
     flag="moe-balancing",
+    launch="moe_balancing",
     about="How the router is kept balanced.",
 )
 aux_loss_coefficient_positive = Flag(
@@ -737,9 +792,15 @@ loss_adds_aux_loss = Flag(
     flag="loss-adds-aux-loss",
     about="The trainer's loss adds the router's auxiliary loss.",
 )
-packing = Flag("packing", panel=RUN, flag="packing", about="Pack several examples in a row.")
+packing = Flag(
+    "packing", panel=RUN, flag="packing", launch="packing", about="Pack several examples in a row."
+)
 padding_free = Flag(
-    "padding_free", panel=RUN, flag="padding-free", about="Concatenate examples without padding."
+    "padding_free",
+    panel=RUN,
+    flag="padding-free",
+    launch="padding_free",
+    about="Concatenate examples without padding.",
 )
 label_smoothing = Flag(
     "label_smoothing",

@@ -33,9 +33,7 @@ BUDGET_KNOWN = all_of(
     f.num_experts_per_tok > 0,
     f.hidden_size > 0,
 )
-AXIS_WITHOUT_ACCELERATE = any_of(
-    q.ep_group_size > 1, f.cp_size > 1, f.tp_size > 1, f.pp_size > 1
-)
+AXIS_WITHOUT_ACCELERATE = any_of(q.ep_group_size > 1, f.cp_size > 1, f.tp_size > 1, f.pp_size > 1)
 MOE8 = {"world_size": 8, "ep_size": 8, "num_experts": 128, "hidden_size": 8192}
 BUSY = {**MOE8, "num_experts_per_tok": 8, "ep_rows_per_device": 1}
 

@@ -27,9 +27,7 @@ def _inert_knob(identity: str, knob: str, off: Compare, value: object) -> Rule:
 
 PIPELINE = (
     _inert_knob("pp-knob-split-without-pp", "pp_split", f.pp_split.length == 0, [1, 1]),
-    _inert_knob(
-        "pp-knob-microbatches-without-pp", "pp_microbatches", f.pp_microbatches == 0, 8
-    ),
+    _inert_knob("pp-knob-microbatches-without-pp", "pp_microbatches", f.pp_microbatches == 0, 8),
     _inert_knob("pp-knob-schedule-without-pp", "pp_schedule", f.pp_schedule == "1f1b", "gpipe"),
     Rule(
         id="pp-expert-lora",

@@ -177,7 +177,9 @@ is_dense = NamedFormula(
     "is_dense", f.model_kind == "dense", about="The model is known to have no routed experts."
 )
 experts_per_rank = Named(
-    "experts_per_rank", quotient(f.num_experts, f.ep_size), about="Routed experts per rank and layer."
+    "experts_per_rank",
+    quotient(f.num_experts, f.ep_size),
+    about="Routed experts per rank and layer.",
 )
 
 PAIRED_TRAINERS = ("smpo", "dpo", "reward")

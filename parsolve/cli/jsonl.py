@@ -1,0 +1,138 @@
+"""Many configurations, one JSON object a line in, one verdict a line out, in order."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, NoReturn
+
+from parsolve.constraints.fields import FieldError
+from parsolve.constraints.profile import Profile
+from parsolve.solver.answer import Unreadable, to_json
+from parsolve.solver.check import check
+
+LONGEST_LINE = 2**20
+"""Bytes; a configuration has some hundreds."""
+
+
+class FileError(ValueError):
+    """A file that cannot be opened. The message says which and why."""
+
+
+@dataclass
+class Tally:
+    """How the lines came out."""
+
+    accepted: int = 0
+    rejected: int = 0
+    unreadable: int = 0
+
+
+def check_lines(
+    profile: Profile, path: str, defaults: dict[str, object], shown_repairs: int
+) -> Tally:
+    """Check every line of the file (``-`` is standard input), writing verdicts as they come.
+
+    ``defaults`` hold for every line that does not say otherwise. A line that is no
+    configuration gets an ``error`` object of its own, and the rest is still checked.
+    """
+    tally = Tally()
+    write, flush = sys.stdout.write, sys.stdout.flush
+    for number, line in _lines(path):
+        try:
+            answer = check(
+                profile.config(_merged(profile, defaults, _object(line))),
+                shown_repairs=shown_repairs,
+            )
+        except FieldError as error:
+            tally.unreadable += 1
+            sys.stderr.write(f"parsolve: {path}:{number}: {error}\n")
+            write(to_json(Unreadable(line=number, error=str(error))))
+        else:
+            if answer.answer == "accepted":
+                tally.accepted += 1
+            else:
+                tally.rejected += 1
+            write(to_json(answer))
+        write("\n")
+        flush()
+    return tally
+
+
+def _merged(
+    profile: Profile, defaults: dict[str, object], given: dict[str, object]
+) -> dict[str, object]:
+    if not defaults:
+        return given
+    said = {profile.spellings.get(spelling, spelling) for spelling in given}
+    return {**{k: v for k, v in defaults.items() if k not in said}, **given}
+
+
+def _object(line: bytes) -> dict[str, object]:
+    if len(line) > LONGEST_LINE:
+        message = f"the line is longer than {LONGEST_LINE} bytes"
+        raise FieldError(message)
+    try:
+        text = line.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8 text at byte {error.start + 1}"
+        raise FieldError(message) from None
+    try:
+        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg} at column {error.colno}"
+        raise FieldError(message) from None
+    except RecursionError:
+        message = "not a configuration: nested too deeply"
+        raise FieldError(message) from None
+    except FieldError:
+        raise
+    except ValueError:
+        message = "not a configuration: a number has too many digits"
+        raise FieldError(message) from None
+    if not isinstance(value, dict):
+        message = f"expected a JSON object, got {type(value).__name__}"
+        raise FieldError(message)
+    return value
+
+
+def _no_number(constant: str) -> NoReturn:
+    message = f"{constant} is not a size"
+    raise FieldError(message)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        message = f"{twice} is given twice"
+        raise FieldError(message)
+    return result
+
+
+def _lines(path: str) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines that are not blank, read as they come and never held in memory."""
+    if path == "-":
+        yield from _numbered(sys.stdin.buffer)
+        return
+    try:
+        with Path(path).open("rb") as file:
+            yield from _numbered(file)
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror or error}"
+        raise FileError(message) from None
+
+
+def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        whole = line.endswith(b"\n")
+        while not whole and (rest := file.readline(LONGEST_LINE)):
+            whole = rest.endswith(b"\n")
+        if line.strip():
+            yield number, line

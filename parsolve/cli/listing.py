@@ -1,0 +1,122 @@
+"""A listing as a table, JSON, JSON lines or CSV, written as it is found.
+
+Whatever interrupts it, what was written stays valid, and standard error says that it is
+incomplete.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+
+from parsolve.cli.screen import Screen
+from parsolve.cli.text import differences, summary_cells
+from parsolve.constraints.profile import Profile
+from parsolve.solver.answer import Solution, as_data, to_json
+from parsolve.solver.solve import Listing, searched
+
+
+def write_listing(listing: Listing, form: str) -> bool:
+    """Write the listing; whether it has any solution."""
+    stream = iter(listing)
+    first = next(stream, None)
+    if first is None:
+        if not listing.complete:
+            _statement(listing)
+        return False
+    writers = {"table": _table, "json": _json, "jsonl": _jsonl, "csv": _csv}
+    with _interruptible(listing):
+        writers[form](listing, chain((first,), stream))
+    _statement(listing)
+    return True
+
+
+@contextmanager
+def _interruptible(listing: Listing) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        listing.stopped = "interrupted"
+        sys.stdout.flush()
+        _statement(listing)
+        raise
+
+
+def _statement(listing: Listing) -> None:
+    """Whether the listing is complete, on standard error."""
+    certificate = listing.certificate
+    if listing.complete and certificate is not None and certificate.status == "proved":
+        text = f"complete: {listing.count} valid; Z3 proved that no other is ({certificate.seconds:g} s)"
+    elif listing.complete:
+        text = f"{listing.count} valid; Z3 did not decide whether others are"
+    else:
+        text = f"incomplete: {listing.stopped}; {listing.count} shown"
+    sys.stderr.write(f"parsolve: {text}\n")
+
+
+def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
+    """Rows with fixed columns, so that they can be printed as they come."""
+    query = listing.query
+    profile = query.profile
+    several = len(query.worlds) > 1
+    digits = len(str(query.worlds[-1]))
+    widths = [max(len(c.heading), digits, 6) for c in profile.summary]
+    heads = [c.heading.rjust(w) for c, w in zip(profile.summary, widths, strict=True)]
+    screen = Screen()
+    lead = f"{'world':>{max(5, digits)}}  " if several else ""
+    screen.line(f"  {lead}{'  '.join(heads)}  options", "bold")
+    for solution in solutions:
+        cells = [c.rjust(w) for c, w in zip(summary_cells(profile, solution), widths, strict=True)]
+        world = solution.config[profile.world]
+        lead = f"{world:>{max(5, digits)}}  " if several else ""
+        screen.line(f"  {lead}{'  '.join(cells)}  {differences(profile, solution.config)}")
+
+
+def _jsonl(_: Listing, solutions: Iterable[Solution]) -> None:
+    for solution in solutions:
+        sys.stdout.write(to_json(solution) + "\n")
+
+
+def _json(listing: Listing, solutions: Iterable[Solution]) -> None:
+    """One object, its array written as it comes; the end is written even when interrupted."""
+    head = {
+        "answer": "solutions",
+        "profile": listing.query.profile.name,
+        "searched": searched(listing.query),
+    }
+    write = sys.stdout.write
+    write(json.dumps(head, ensure_ascii=False)[:-1] + ', "solutions": [')
+    separator = "\n"
+    try:
+        for solution in solutions:
+            write(separator + to_json(solution))
+            separator = ",\n"
+    finally:
+        tail: dict[str, object] = {"count": listing.count, "complete": listing.complete}
+        if listing.certificate is not None:
+            tail["certificate"] = as_data(listing.certificate)
+        write("\n], " + json.dumps(tail, ensure_ascii=False)[1:] + "\n")
+
+
+def _csv(listing: Listing, solutions: Iterable[Solution]) -> None:
+    profile = listing.query.profile
+    knobs = columns(profile, listing)
+    quantities = [q.name for q in profile.derived if q.name not in knobs]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([*knobs, *quantities])
+    for solution in solutions:
+        defaults = {f.name: f.default for f in profile.fields}
+        row = [solution.config.get(name, defaults[name]) for name in knobs]
+        row += [solution.derived.get(name, "") for name in quantities]
+        writer.writerow([str(v).lower() if isinstance(v, bool) else v for v in row])
+
+
+def columns(profile: Profile, listing: Listing) -> list[str]:
+    """Fields that a listing's rows state: always shown, free or pinned."""
+    query = listing.query
+    wanted = profile.shown | set(query.free) | set(query.pins)
+    return [field.name for field in profile.fields if field.name in wanted]

@@ -1,0 +1,207 @@
+"""Command line options made from a profile's fields: a field is written once."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from parsolve.constraints import PROFILES
+from parsolve.constraints.fields import Choice, Field, FieldError, Flag, Size, Sizes
+from parsolve.constraints.profile import Profile
+
+DEFAULT = "halo"
+GIVEN = "given"
+
+MOE_PANEL = "Model"
+
+
+class UsageError(typer.BadParameter):
+    """Misuse that is no fault of one option's text; exits with 2."""
+
+
+def spelled_as_option(name: str) -> str:
+    """A framework's or file's spelling of an option, as parsolve spells it."""
+    plain = name.replace("-", "_")
+    for profile in PROFILES.values():
+        field = profile.field_of.get(profile.spellings.get(plain, ""))
+        if field is not None and field.flag:
+            return field.flag
+        if field is not None and plain in field.launch:
+            return field.flag
+    return name
+
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "token_normalize_func": spelled_as_option}
+
+
+def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command one option per field, collected in its parameter ``given``.
+
+    ``given`` maps field names to values for what the user typed; nothing else is in it.
+    """
+    profile = PROFILES[DEFAULT]
+    hints = get_type_hints(command, include_extras=True)
+    kept = [
+        p.replace(annotation=hints[p.name])
+        for p in inspect.signature(command).parameters.values()
+        if p.name != GIVEN
+    ]
+    options = [
+        _parameter(field)
+        for field in profile.fields
+        if field.flag and field.name != profile.world
+    ]
+    names = {p.name for p in options}
+
+    def run(**values: Any) -> None:  # noqa: ANN401  (typer passes what it parsed)
+        typed = {name: values.pop(name) for name in names}
+        moe = values.pop("moe", None)
+        command(**values, given=_given(profile, typed, moe))
+
+    parameters = [*kept[:2], *options, _moe(), *kept[2:]]
+    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    run.__doc__ = command.__doc__
+    run.__name__ = command.__name__
+    return run
+
+
+def _moe() -> inspect.Parameter:
+    option = typer.Option(
+        "--moe/--dense",
+        help="The model has routed experts, or has none.",
+        rich_help_panel=MOE_PANEL,
+        show_default=False,
+    )
+    return inspect.Parameter(
+        "moe",
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[bool | None, option],
+    )
+
+
+def _parameter(field: Field) -> inspect.Parameter:
+    name = f"--{field.flag}"
+    kind: Any
+    metavar: str | None = None
+    match field:
+        case Flag():
+            kind, name = bool | None, f"--{field.flag}/--no-{field.flag}"
+        case Size():
+            kind, metavar = int | None, "N"
+        case Choice(choices=choices):
+            kind = str | None
+            metavar = "|".join(choices) if len("|".join(choices)) <= 30 else "NAME"
+        case Sizes():
+            kind, metavar = str | None, "N,N,..."
+    option = typer.Option(
+        name,
+        help=f"{field.about}{_default_words(field)}",
+        rich_help_panel=field.panel,
+        metavar=metavar,
+        show_default=False,
+    )
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _default_words(field: Field) -> str:
+    if isinstance(field, Flag):
+        return f" [default: {'on' if field.default else 'off'}]"
+    if field.default is None or field.default in {"unknown", "unspecified"}:
+        return ""
+    if isinstance(field, Size) and field.role == "cluster":
+        return ""
+    return f" [default: {field.default}]"
+
+
+def _given(profile: Profile, typed: Mapping[str, Any], moe: bool | None) -> dict[str, object]:
+    given: dict[str, object] = {}
+    for name, value in typed.items():
+        if value is None:
+            continue
+        field = profile.field_of[name]
+        given[name] = numbers(field, value) if isinstance(field, Sizes) else value
+    if moe is not None:
+        given["model_kind"] = "moe" if moe else "dense"
+    return given
+
+
+def numbers(field: Sizes, text: str) -> list[int]:
+    """``4,4,8`` as a list."""
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        message = f"--{field.flag} takes integers separated by commas, got {text!r}"
+        raise UsageError(message) from None
+
+
+def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str, object]:
+    """Add what the framework itself would take from the environment.
+
+    A value that the framework ignores (no positive integer) becomes -1, which a warning
+    reports.
+    """
+    found: dict[str, object] = {}
+    for field in profile.fields:
+        if isinstance(field, Size) and field.env and field.name not in given:
+            text = os.environ.get(field.env)
+            if text is None:
+                continue
+            value = int(text) if text.strip().lstrip("-").isdecimal() else -1
+            if field.name == "nvlink_domain_env":
+                found[field.name] = value if 0 < value <= field.maximum else -1
+            elif 0 <= value <= field.maximum:
+                found[field.name] = value
+    return {**found, **given}
+
+
+def worlds(text: str) -> list[int]:
+    """``64``, ``8,16,32`` or ``8..512`` (both ends included) as a list of worlds."""
+    found: list[int] = []
+    for part in text.split(","):
+        low, dots, high = part.partition("..")
+        try:
+            first, last = int(low), int(high if dots else low)
+        except ValueError:
+            message = f"a world is a number, a list (8,16) or a range (8..512), got {part!r}"
+            raise UsageError(message, param_hint="'--world'") from None
+        if first < 1:
+            message = (
+                f"world_size must be at least 1, got {first} (halo never checks this: a "
+                "configuration object built by hand takes any world)"
+            )
+            raise UsageError(message, param_hint="'--world'")
+        if last < first:
+            message = f"the range {part} is empty: write the smaller world first"
+            raise UsageError(message, param_hint="'--world'")
+        if last - first >= MOST_WORLDS or len(found) + last - first >= MOST_WORLDS:
+            message = f"at most {MOST_WORLDS:,} worlds at once"
+            raise UsageError(message, param_hint="'--world'")
+        found.extend(range(first, last + 1))
+    return sorted(dict.fromkeys(found))
+
+
+MOST_WORLDS = 100_000
+
+
+def profile_named(name: str) -> Profile:
+    """The profile, or a usage error naming those there are."""
+    if name not in PROFILES:
+        known = ", ".join(PROFILES)
+        message = f"no profile {name!r}; there are: {known}"
+        raise UsageError(message, param_hint="'--profile'")
+    return PROFILES[name]
+
+
+__all__ = ["CONTEXT", "FieldError", "takes_fields", "with_environment", "worlds"]

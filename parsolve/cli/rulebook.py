@@ -1,0 +1,82 @@
+"""Rules as a list, and one rule explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from parsolve.cli.screen import Screen
+from parsolve.cli.text import option
+from parsolve.constraints.describe import words
+from parsolve.constraints.profile import Profile
+from parsolve.constraints.rule import ALWAYS
+from parsolve.solver.check import check
+
+
+def entry(profile: Profile, index: int) -> dict[str, Any]:
+    """Everything about the rule as plain data; the example's verdict is computed."""
+    rule = profile.rules[index]
+    rejected = profile.config(rule.example.rejects)
+    return {
+        "rule": rule.id,
+        "stage": rule.stage,
+        "position": index + 1,
+        "when": None if rule.when is ALWAYS else words(rule.when),
+        "requires": words(rule.requires),
+        "reason": rule.reason,
+        "remedy": rule.remedy,
+        "source": str(rule.source),
+        "example": {
+            "rejects": dict(rule.example.rejects),
+            "because": profile.because(index, rejected.values),
+            "instead": dict(rule.example.instead),
+        },
+    }
+
+
+def show_list(profile: Profile, indices: Sequence[int]) -> None:
+    """Ids and reasons, stage by stage, in order of evaluation."""
+    screen = Screen()
+    stage = ""
+    for index in indices:
+        rule = profile.rules[index]
+        if rule.stage != stage:
+            stage = rule.stage
+            screen.line(stage, "bold")
+        screen.line(f"  {index + 1:>3}  {rule.id}")
+        screen.entry("", rule.reason)
+
+
+def show(profile: Profile, index: int) -> None:
+    """The rule, its reason and source, what it rejects and what to do instead."""
+    screen = Screen()
+    rule = profile.rules[index]
+    rejected = profile.config(rule.example.rejects)
+    screen.headline(rule.id, f"[{profile.name}] rule {index + 1} of {len(profile.rules)}", "bold")
+    screen.entry("stage", rule.stage)
+    if rule.when is not ALWAYS:
+        screen.entry("when", words(rule.when))
+    screen.entry("requires", words(rule.requires))
+    screen.entry("why", rule.reason)
+    for variant in rule.variants:
+        screen.entry("variant", f"{words(variant.when)}: {variant.reason}")
+    screen.entry("remedy", rule.remedy)
+    screen.entry("source", str(rule.source))
+    screen.entry("rejects", _options(profile, rule.example.rejects))
+    screen.entry("because", profile.because(index, rejected.values))
+    screen.entry("instead", _options(profile, rule.example.instead))
+    verdict = check(profile.config(rule.example.instead)).answer
+    screen.entry("", f"checked just now: {verdict}")
+
+
+def _options(profile: Profile, given: Any) -> str:  # noqa: ANN401  (an example's values)
+    parts = []
+    for name, value in given.items():
+        field = profile.field_of[name]
+        if field.flag:
+            parts.append(option(field, value))
+        elif name == "model_kind":
+            parts.append("--moe" if value == "moe" else "--dense")
+        else:
+            parts.append(f"({name} = {value})")
+    return " ".join(parts)

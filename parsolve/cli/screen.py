@@ -1,0 +1,81 @@
+"""Text on a terminal or in a pipe: wrapped and coloured on the one, plain on the other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from typing import TextIO
+
+WIDEST = 100
+LABEL = 10
+
+
+class Screen:
+    """Writes labelled paragraphs and tables. Colours only on a terminal without NO_COLOR."""
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.terminal = self.stream.isatty()
+        self.width = min(shutil.get_terminal_size().columns, WIDEST) if self.terminal else 0
+        self.colour = (
+            self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        )
+
+    def line(self, text: str = "", style: str = "") -> None:
+        """One line as it is."""
+        self.stream.write(f"{self.styled(text, style)}\n")
+
+    def styled(self, text: str, style: str) -> str:
+        """The text with a style of rich's, if colours are on."""
+        if not (style and self.colour):
+            return text
+        from rich.style import Style  # noqa: PLC0415  (only where there is colour)
+
+        return Style.parse(style).render(text)
+
+    def headline(self, word: str, text: str, style: str) -> None:
+        """A verdict and what it is about."""
+        head, *rest = self._wrapped(f"{word}  {text}", "", "    ")
+        self.line(f"{self.styled(word, style)}{head[len(word) :]}")
+        for line in rest:
+            self.line(line)
+
+    def entry(self, label: str, text: str) -> None:
+        """A labelled paragraph, indented."""
+        first = f"  {label:<{LABEL}} "
+        for line in self._wrapped(text, first, " " * len(first)):
+            self.line(line)
+
+    def _wrapped(self, text: str, first: str, rest: str) -> list[str]:
+        if not self.width:
+            return [first + text]
+        return textwrap.wrap(
+            text,
+            self.width,
+            initial_indent=first,
+            subsequent_indent=rest,
+            break_on_hyphens=False,
+            break_long_words=False,
+        ) or [first]
+
+    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Columns as wide as their widest cell; numbers to the right."""
+        widths = [max(len(row[i]) for row in (headings, *rows)) for i in range(len(headings))]
+        right = [
+            all(row[i].lstrip("-").isdigit() or row[i] in {"", "-"} for row in rows)
+            for i in range(len(headings))
+        ]
+        self.line(f"  {_cells(headings, widths, right)}", "bold")
+        for row in rows:
+            self.line(f"  {_cells(row, widths, right)}")
+
+
+def _cells(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    cells = (
+        cell.rjust(width) if to_right else cell.ljust(width)
+        for cell, width, to_right in zip(row, widths, right, strict=True)
+    )
+    return "  ".join(cells).rstrip()

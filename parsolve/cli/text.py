@@ -1,0 +1,311 @@
+"""Answers as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from parsolve.cli.screen import Screen
+from parsolve.constraints import PROFILES
+from parsolve.constraints.fields import Field, Flag, Sizes
+from parsolve.constraints.profile import Profile, holds
+from parsolve.solver.answer import (
+    Accepted,
+    Best,
+    Caution,
+    Conflict,
+    Fields,
+    Goal,
+    Rejected,
+    Repair,
+    Solution,
+    Undecided,
+    Violation,
+)
+
+YES, NO, OPEN = "bold green", "bold red", "bold yellow"
+
+
+def option(field: Field, value: object) -> str:
+    """The command line option that gives the field this value."""
+    if isinstance(field, Flag):
+        return f"--{field.flag}" if value else f"--no-{field.flag}"
+    if isinstance(field, Sizes) and isinstance(value, (list, tuple)):
+        return f"--{field.flag} {','.join(map(str, value))}"
+    return f"--{field.flag} {'unset' if value is None else value}"
+
+
+def differences(profile: Profile, config: Fields, also: Iterable[str] = ()) -> str:
+    """Options for the knobs that are off their default, and for those named in ``also``."""
+    wanted = set(also)
+    parts = [
+        option(field, config.get(field.name, field.default))
+        for field in profile.fields
+        if field.flag
+        and (
+            field.name in wanted
+            or (field.role == "knob" and config.get(field.name, field.default) != field.default)
+        )
+    ]
+    return " ".join(parts) or "(defaults)"
+
+
+def cluster(profile: Profile, config: Fields, derived: Fields) -> str:
+    """The cluster in words, effective sizes beside requested ones."""
+    world = config[profile.world]
+    text = f"{world} GPU{'s' if world != 1 else ''}"
+    if "num_nodes" in derived:
+        text += f", {derived['num_nodes']} x {derived[profile.node]} per node"
+    if "nvlink_domain_size" in derived:
+        text += f", NVLink domain {derived['nvlink_domain_size']}"
+    return text
+
+
+def effective(profile: Profile, config: Fields, derived: Fields) -> str:
+    """Requested values that resolved to something else."""
+    parts = []
+    for field in profile.fields:
+        name = field.name
+        if name in derived and name in config and derived[name] != config[name]:
+            asked = "auto" if config[name] in {0, "auto"} else config[name]
+            parts.append(f"{name} = {derived[name]} (requested {asked})")
+    return ", ".join(parts)
+
+
+def launch(profile: Profile, config: Fields, derived: Fields) -> str:
+    """The launch line with the framework's own arguments."""
+    arguments = []
+    for field in profile.fields:
+        value = config.get(field.name, field.default)
+        if field.launch and value != field.default:
+            shown = str(value).lower() if isinstance(value, bool) else value
+            if isinstance(value, (list, tuple)):
+                shown = ",".join(map(str, value))
+            arguments.append(f" --{field.launch} {shown}")
+    nodes, node = derived.get(profile.nodes, 1), derived.get(profile.node, 1)
+    return f"torchrun --nnodes {nodes} --nproc_per_node {node} {profile.script}{''.join(arguments)}"
+
+
+def quantities(profile: Profile, derived: Fields) -> str:
+    """The derived quantities of the profile's summary, and the flags that are on."""
+    numbers = [f"{k} = {v}" for k, v in derived.items() if not isinstance(v, bool)]
+    return ", ".join(numbers)
+
+
+def show_accepted(screen: Screen, answer: Accepted) -> None:
+    """An accepted configuration, with what it means."""
+    profile = PROFILES[answer.profile]
+    screen.headline(
+        "accepted",
+        f"[{profile.name}] {differences(profile, answer.config)} on "
+        f"{cluster(profile, answer.config, answer.derived)}",
+        YES,
+    )
+    if changed := effective(profile, answer.config, answer.derived):
+        screen.entry("effective", changed)
+    screen.entry("derived", quantities(profile, answer.derived))
+    show_cautions(screen, answer.warnings)
+    screen.entry("launch", launch(profile, answer.config, answer.derived))
+
+
+def show_rejected(screen: Screen, answer: Rejected) -> None:
+    """Every violated rule, the framework's own verdict first, and the nearest repairs."""
+    profile = PROFILES[answer.profile]
+    for position, violation in enumerate(answer.violations):
+        word = "rejected" if position == 0 else "also violated"
+        screen.headline(word, f"[{profile.name}] {violation.rule}", NO)
+        show_violation(screen, violation)
+    if changed := effective(profile, answer.config, answer.derived):
+        screen.entry("effective", changed)
+    show_cautions(screen, answer.warnings)
+    if answer.repairs:
+        show_repairs(screen, profile, answer.repairs)
+        if answer.more_repairs:
+            screen.entry("", f"and {answer.more_repairs} more that are as near")
+    elif answer.repairs is not None:
+        screen.entry("nearest", "no change of at most four knobs is accepted")
+
+
+def show_violation(screen: Screen, violation: Violation) -> None:
+    """One violated rule."""
+    screen.entry("stage", violation.stage)
+    screen.entry("why", violation.reason)
+    screen.entry("because", violation.because)
+    screen.entry("remedy", violation.remedy)
+    screen.entry("source", violation.source)
+
+
+def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) -> None:
+    """The nearest alternatives, one a line."""
+    for position, repair in enumerate(repairs):
+        axes = [name for name in profile.axes if repair.config.get(name, 1) != 1]
+        shown = {**repair.config, **repair.change}
+        text = differences(profile, _only(shown, (*axes, *repair.change)), repair.change)
+        count = len(repair.change)
+        if position == 0:
+            text += f"    ({'one change' if count == 1 else f'{count} changes'} away, accepted)"
+        screen.entry("nearest" if position == 0 else "", text)
+
+
+def _only(config: Fields, names: Iterable[str]) -> Fields:
+    kept = set(names)
+    return {name: value for name, value in config.items() if name in kept}
+
+
+def show_cautions(screen: Screen, cautions: Iterable[Caution]) -> None:
+    """Every warning, with the numbers that raise it."""
+    for caution in cautions:
+        numbers = f" ({caution.because})" if caution.because else ""
+        screen.entry("warning", f"{caution.warning}: {caution.reason}{numbers}")
+
+
+def show_best(screen: Screen, answer: Best) -> None:
+    """The optimum, who reaches it, how to launch the first, and why it is the optimum."""
+    profile = PROFILES[answer.profile]
+    proved = "proved: no valid configuration is better"
+    if answer.pareto:
+        names = ", ".join(f"{goal.direction} {goal.quantity}" for goal in answer.objectives)
+        screen.headline("pareto", f"[{profile.name}] {names} (proved: none is missing)", YES)
+        reach = "lie on the front" if answer.count != 1 else "lies on the front"
+    else:
+        goals = ", ".join(
+            f"{goal.quantity} = {goal.value} ({_extreme(goal)})" for goal in answer.objectives
+        )
+        screen.headline("best", f"[{profile.name}] {goals}, {proved}", YES)
+        reach = "reach it" if answer.count != 1 else "reaches it"
+    plural = "configurations" if answer.count != 1 else "configuration"
+    shown = len(answer.solutions)
+    rest = f"; the first {shown} are shown" if shown < answer.count else ""
+    screen.entry("count", f"{answer.count} {plural} {reach}{rest}")
+    if answer.count > 1:
+        screen.entry("order", "; ".join(answer.order))
+    screen.line()
+    show_solutions(screen, profile, answer.solutions, answer.objectives)
+    screen.line()
+    first = answer.solutions[0]
+    screen.entry("cluster", cluster(profile, first.config, first.derived))
+    screen.entry("launch 1", launch(profile, first.config, first.derived))
+    show_cautions(screen, answer.warnings)
+    screen.entry("searched", answer.searched)
+    screen.entry("proof", proof(answer))
+
+
+def _extreme(goal: Goal) -> str:
+    return "maximum" if goal.direction == "maximize" else "minimum"
+
+
+def proof(answer: Best) -> str:
+    """What Z3 confirmed."""
+    certificate = answer.certificate
+    return (
+        f"Z3 in {certificate.seconds:g} s: {certificate.claim}; for every cluster, each searched "
+        "size must divide the world"
+    )
+
+
+def show_solutions(
+    screen: Screen,
+    profile: Profile,
+    solutions: Iterable[Solution],
+    objectives: Iterable[Goal] = (),
+) -> None:
+    """A table: rank, world if it varies, objectives, options, summary quantities."""
+    solutions = list(solutions)
+    columns = list(profile.summary)
+    shown_quantities = {
+        getattr(profile.quantity_of.get(goal.quantity), "name", goal.quantity): goal.quantity
+        for goal in objectives
+    }
+    headings = ["#"]
+    several_worlds = len({s.config[profile.world] for s in solutions}) > 1
+    if several_worlds:
+        headings.append("world")
+    extra = [text for name, text in shown_quantities.items() if name not in _names(columns)]
+    headings += [*extra, "options", *(column.heading for column in columns)]
+    rows = []
+    for position, solution in enumerate(solutions, 1):
+        row = [str(position)]
+        if several_worlds:
+            row.append(str(solution.config[profile.world]))
+        row += [str((solution.objectives or {}).get(text, "")) for text in extra]
+        row.append(differences(profile, solution.config))
+        row += summary_cells(profile, solution)
+        rows.append(row)
+    screen.table(headings, rows)
+
+
+def _names(columns: Iterable[object]) -> set[str]:
+    return {getattr(column, "quantity", "") for column in columns}
+
+
+def summary_cells(profile: Profile, solution: Solution) -> list[str]:
+    """The cells of the profile's summary for one configuration."""
+    values = tuple(solution.config.get(f.name, f.default) for f in profile.fields)
+    return [
+        str(solution.derived.get(column.quantity, "-"))
+        if holds(profile, column.where, values)
+        else "-"
+        for column in profile.summary
+    ]
+
+
+def show_conflict(screen: Screen, answer: Conflict) -> None:
+    """The smallest conflicting set and what to relax."""
+    profile = PROFILES[answer.profile]
+    screen.headline(
+        "conflict",
+        f"[{profile.name}] nothing is valid on {answer.world} GPUs; "
+        f"{'these exclude' if answer.smallest else 'among these some exclude'} each other:",
+        NO,
+    )
+    for name, value in answer.pins.items():
+        screen.entry("asked", option(profile.field_of[name], value))
+    for condition in answer.conditions:
+        screen.entry("asked", f'--where "{condition}"')
+    for rule in answer.rules:
+        screen.entry("rule", f"{rule.rule}: {rule.reason}")
+        if len(rule.because) <= 160:
+            screen.entry("", f"it asks: {rule.because}")
+    screen.entry("searched", answer.searched)
+    if not answer.repairs:
+        screen.entry("relax", "nothing that was asked can be relaxed alone; change the world")
+    for position, repair in enumerate(answer.repairs):
+        changes = [option(profile.field_of[n], v) for n, v in repair.change.items()]
+        drops = [f'without --where "{text}"' for text in repair.drop or ()]
+        label = "relax" if position == 0 else "or"
+        screen.entry(label, " ".join([*changes, *drops]))
+    if answer.smallest:
+        screen.entry("proof", "Z3: no smaller set of what was asked and rules conflicts")
+
+
+def show_undecided(screen: Screen, answer: Undecided) -> None:
+    """What is known, and that it is not an answer."""
+    profile = PROFILES[answer.profile]
+    screen.headline("undecided", f"[{profile.name}] {answer.reason}", OPEN)
+    if answer.solutions:
+        screen.entry("so far", f"{answer.count} found; whether others are better is not known")
+        show_solutions(screen, profile, answer.solutions, answer.objectives)
+    screen.entry("searched", answer.searched)
+
+
+def pairs(values: Mapping[str, object]) -> str:
+    """``a = 1, b = 2``."""
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def show(answer: object) -> None:
+    """Write an answer for people to standard output."""
+    screen = Screen()
+    match answer:
+        case Accepted():
+            show_accepted(screen, answer)
+        case Rejected():
+            show_rejected(screen, answer)
+        case Best():
+            show_best(screen, answer)
+        case Conflict():
+            show_conflict(screen, answer)
+        case Undecided():
+            show_undecided(screen, answer)
+        case _:
+            message = f"no text for {type(answer).__name__}"
+            raise TypeError(message)
