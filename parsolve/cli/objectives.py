@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 PANEL = "Question"
 MAXIMIZE = ("--maximize", "--maximise")
@@ -41,14 +40,10 @@ _typed: list[bool] = []
 """Whether each objective of the command line maximises, in order."""
 
 
-class RemembersOrder(TyperCommand):
-    """Two repeatable options lose their mutual order in parsing; this notes it before."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (typer's own)
-        """Note the order of the objectives, then parse as usual."""
-        names = [argument.partition("=")[0] for argument in args]
-        _typed[:] = [name in MAXIMIZE for name in names if name in MAXIMIZE + MINIMIZE]
-        return super().parse_args(ctx, args)
+def remember(arguments: Sequence[str]) -> None:
+    """Note in which order objectives were typed: parsing keeps two lists apart."""
+    names = [argument.partition("=")[0] for argument in arguments]
+    _typed[:] = [name in MAXIMIZE for name in names if name in MAXIMIZE + MINIMIZE]
 
 
 def in_order(

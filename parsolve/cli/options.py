@@ -35,6 +35,13 @@ def spelled_as_option(name: str) -> str:
     return name
 
 
+ON_BY_DEFAULT = frozenset(
+    field.name
+    for profile in PROFILES.values()
+    for field in profile.fields
+    if isinstance(field, Flag) and field.default
+)
+
 CONTEXT = {"help_option_names": ["-h", "--help"], "token_normalize_func": spelled_as_option}
 
 
@@ -51,9 +58,7 @@ def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
         if p.name != GIVEN
     ]
     options = [
-        _parameter(field)
-        for field in profile.fields
-        if field.flag and field.name != profile.world
+        _parameter(field) for field in profile.fields if field.flag and field.name != profile.world
     ]
     names = {p.name for p in options}
 
@@ -92,12 +97,11 @@ def _parameter(field: Field) -> inspect.Parameter:
     metavar: str | None = None
     match field:
         case Flag():
-            kind, name = bool | None, f"--{field.flag}/--no-{field.flag}"
+            kind, name, metavar = bool | None, f"--{field.flag}/--no-{field.flag}", " "
         case Size():
             kind, metavar = int | None, "N"
-        case Choice(choices=choices):
-            kind = str | None
-            metavar = "|".join(choices) if len("|".join(choices)) <= 30 else "NAME"
+        case Choice():
+            kind, metavar = str | None, "NAME"
         case Sizes():
             kind, metavar = str | None, "N,N,..."
     option = typer.Option(
@@ -116,8 +120,11 @@ def _parameter(field: Field) -> inspect.Parameter:
 
 
 def _default_words(field: Field) -> str:
+    if isinstance(field, Choice) and len(field.choices) <= 6:
+        choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
+        return f" One of {choices}. [default: {field.default}]"
     if isinstance(field, Flag):
-        return f" [default: {'on' if field.default else 'off'}]"
+        return " (on by default)" if field.default else ""
     if field.default is None or field.default in {"unknown", "unspecified"}:
         return ""
     if isinstance(field, Size) and field.role == "cluster":

@@ -120,6 +120,7 @@ def test_every_tree_reads_fields_that_exist() -> None:
     nodes += [check.requires for check in HALO.input_checks]
     nodes += [preference.term for preference in HALO.preferences]
     nodes += [*HALO.canonical.values(), *HALO.derived]
+    nodes += [column.where for column in HALO.summary]
     assert fields_of(*nodes) <= set(HALO.field_of)
     names = [quantity.name for quantity in named_in(*nodes)]
     assert len(names) == len(set(names)), "two quantities of one name would overwrite each other"
@@ -129,8 +130,12 @@ def test_lists_of_names_are_names() -> None:
     names = set(HALO.field_of)
     assert {HALO.world, *HALO.axes, *HALO.searched, *HALO.shown, *HALO.canonical} <= names
     assert set(chain.from_iterable(HALO.modes)) == set(HALO.axes)
+    quantities = {quantity.name for quantity in HALO.derived}
+    assert {HALO.nodes, HALO.node, *HALO.short_names.values()} <= quantities
+    assert {column.quantity for column in HALO.summary} <= quantities
+    assert not set(HALO.short_names) & {*quantities, *HALO.spellings}
     for offer in HALO.offers:
-        assert {*offer.knobs, offer.given} <= names
+        assert {*offer.knobs, *offer.implied_by, offer.given} <= names
         choice = HALO.field_of[offer.given]
         assert isinstance(choice, Choice)
         assert {offer.unknown, offer.value, offer.otherwise} <= set(choice.choices)
@@ -275,7 +280,7 @@ def test_spellings_are_unambiguous() -> None:
     """A name, a flag or another framework's word means one field, dashes or not."""
     owners: dict[str, set[str]] = {}
     for field in HALO.fields:
-        for spelling in filter(None, (field.name, field.flag, *field.also)):
+        for spelling in filter(None, (field.name, field.flag, field.launch, *field.also)):
             owners.setdefault(spelling.replace("-", "_").lower(), set()).add(field.name)
     assert {s: names for s, names in owners.items() if len(names) > 1} == {}
     assert all(name in HALO.field_of for name in HALO.spellings.values())
@@ -326,9 +331,9 @@ def test_defaults_are_accepted() -> None:
 
 def test_any_spelling_gives_the_same_configuration() -> None:
     plain = HALO.config({"world_size": 8, "ep_size": 8, "lowp_precision": "fp8"})
-    other = HALO.config({"world": 8, "expert-parallel-size": 8, "lowp_precision": "fp8"})
+    other = HALO.config({"world": 8, "expert_parallel_size": 8, "lowp_precision": "fp8"})
     assert plain.values == other.values
-    assert HALO.config({"world-size": 8.0, "ep": 8, "dtype": "bfloat16"})["dtype"] == "bf16"
+    assert HALO.config({"world_size": 8.0, "ep": 8, "dtype": "bfloat16"})["dtype"] == "bf16"
 
 
 def test_a_configuration_is_its_difference_from_the_defaults() -> None:

@@ -28,6 +28,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from parsolve.constraints.describe import words
 from parsolve.constraints.evaluate import Values, compiled, prologue, violated_source
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.formula import (
@@ -35,7 +36,6 @@ from parsolve.constraints.formula import (
     Any,
     Compare,
     Const,
-    Divides,
     Formula,
     Not,
     Truth,
@@ -445,3 +445,33 @@ def is_noticed(index: int, when: Formula, requires: Formula) -> bool:
     lines = prologue(HALO.fields, [when, requires])
     fires = compiled("fires", [*lines, f"return {violated_source(when, requires)}"])
     return any(bool(fires(s.values)) != (index in s.violated) for s in in_question(index))
+
+
+EQUIVALENT = {
+    "pp-split-entry-min": (1, "a split of one entry has the wrong length, which is said first"),
+    "ep-global-world-not-whole-domains": (3, "never first"),
+    "ep-global-block-not-dividing-domain": (3, "never first"),
+    "etp-global-not-one-group-per-domain": (4, "either equation gives the other: g is EP * ETP"),
+    "legacy-buffer-untuned-width": (1, "a width of two has a table"),
+    "trainer-sync-ref-model": (4, "axes need torchrun, which is said first"),
+}
+"""How many weakenings of a rule change nothing at all, and why."""
+
+
+@pytest.mark.parametrize("index", range(len(RULES)), ids=RULES)
+def test_a_weakened_rule_is_noticed(index: int) -> None:
+    """Every single place matters: no part can be dropped, no bound moved by one."""
+    every = list(mutants(index))
+    missed = [
+        f"{words(when)}: {words(requires)}"
+        for when, requires in every
+        if not is_noticed(index, when, requires)
+    ]
+    assert every
+    assert len(missed) == EQUIVALENT.get(RULES[index], (0, ""))[0], missed
+
+
+def test_an_unchanged_rule_passes_for_itself() -> None:
+    """The comparison behind the mutants does not cry wolf."""
+    for index, rule in enumerate(HALO.rules):
+        assert not is_noticed(index, rule.when, rule.requires)

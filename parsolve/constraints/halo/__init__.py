@@ -90,6 +90,7 @@ HALO = Profile(
             f.ep_scope == "auto",
             all_of(
                 q.ep_group_size > 1,
+                q.num_nvlink_domains > 1,
                 f.ep_scope != if_(q.ep_group_size <= q.nvlink_domain_size, "node", "global"),
             ),
         )

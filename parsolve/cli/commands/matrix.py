@@ -1,0 +1,42 @@
+"""``parsolve matrix``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parsolve.cli.common import NO, ProfileName, reports_misuse
+from parsolve.cli.options import profile_named
+
+
+@reports_misuse
+def matrix(
+    profile: ProfileName = "halo",
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the matrix stands.")
+    ] = Path("matrix.md"),
+    check: Annotated[  # noqa: FBT002
+        bool, typer.Option("--check", help="Write nothing; fail if the file is stale.")
+    ] = False,
+) -> None:
+    """Write the reference matrix of modes, rules and sources, or check that it is fresh."""
+    from parsolve.cli.jsonl import FileError  # noqa: PLC0415
+    from parsolve.cli.matrix import matrix_text  # noqa: PLC0415
+
+    text = matrix_text(profile_named(profile))
+    try:
+        if not check:
+            output.write_text(text, encoding="utf-8")
+            sys.stderr.write(f"parsolve: wrote {output}\n")
+            return
+        stale = output.read_text(encoding="utf-8") != text
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"cannot use {output}: {getattr(error, 'strerror', None) or error}"
+        raise FileError(message) from None
+    if stale:
+        sys.stderr.write(f"parsolve: {output} is stale; run parsolve matrix\n")
+        raise typer.Exit(NO)
+    sys.stderr.write(f"parsolve: {output} is fresh\n")

@@ -1,0 +1,75 @@
+"""``parsolve solve``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from parsolve.cli import objectives
+from parsolve.cli.common import (
+    OUTPUT,
+    AnswerFormat,
+    Format,
+    Model,
+    ProfileName,
+    Timeout,
+    Vary,
+    Where,
+    Worlds,
+    finish,
+    gathered,
+    progress_bar,
+    reports_misuse,
+    time_limit,
+)
+from parsolve.cli.options import profile_named, takes_fields, worlds
+
+
+@takes_fields
+@reports_misuse
+def solve(  # noqa: PLR0913
+    world: Worlds,
+    given: Mapping[str, object],
+    profile: ProfileName = "halo",
+    model: Model = None,
+    maximize: objectives.Maximize = None,
+    minimize: objectives.Minimize = None,
+    pareto: objectives.Pareto = False,  # noqa: FBT002
+    where: Where = None,
+    vary: Vary = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            min=1,
+            metavar="N",
+            help="Show at most so many; all that are equally good by default.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    timeout: Timeout = None,
+    format: AnswerFormat = Format.TEXT,  # noqa: A002
+) -> None:
+    """Find the best configurations of a cluster, with a proof that none is better.
+
+    Example: parsolve --world 64 --gpus-per-node 8 --moe --maximize dp
+    """
+    from parsolve.solver.query import build_query  # noqa: PLC0415
+    from parsolve.solver.solve import best  # noqa: PLC0415
+
+    chosen = profile_named(profile)
+    asked = objectives.in_order(maximize, minimize) or [("dp", True)]
+    query = build_query(
+        chosen,
+        worlds(world),
+        gathered(chosen, given, model),
+        where=where or (),
+        objectives=asked,
+        pareto=pareto,
+        vary=vary or (),
+    )
+    with progress_bar(len(query.worlds)) as progress:
+        answer = best(query, limit=limit, deadline=time_limit(timeout), progress=progress)
+    finish(answer, format)

@@ -1,0 +1,175 @@
+"""What the commands share: options, misuse, answers and their exit codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from enum import StrEnum
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from parsolve.cli.options import UsageError, with_environment, worlds
+from parsolve.constraints.fields import FieldError
+from parsolve.constraints.profile import Profile
+
+YES, NO, MISUSE, UNDECIDED = 0, 1, 2, 3
+EXIT = {
+    "accepted": YES,
+    "solutions": YES,
+    "best": YES,
+    "rejected": NO,
+    "conflict": NO,
+    "undecided": UNDECIDED,
+}
+
+ASK = "Question"
+OUTPUT = "Output"
+
+
+class Format(StrEnum):
+    """How an answer is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+ProfileName = Annotated[
+    str, typer.Option("--profile", help="Framework whose rules hold.", rich_help_panel=ASK)
+]
+Worlds = Annotated[
+    str,
+    typer.Option(
+        "--world",
+        metavar="N|N,N|N..N",
+        help="World size: GPUs in the job; a list or a range searches every one.",
+        rich_help_panel="Cluster",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="PATH",
+        help="A model's config.json in Hugging Face form, or the folder that holds it.",
+        rich_help_panel="Model",
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help='Extra condition, such as "tp*cp <= 8 and ep_group_size > 4"; repeatable.',
+        rich_help_panel=ASK,
+    ),
+]
+Vary = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--vary",
+        metavar="KNOB",
+        help="Search this knob too, such as use_hsdp; repeatable. Always searched: the axes and "
+        "ep_scope.",
+        rich_help_panel=ASK,
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        metavar="SECONDS",
+        help="Give up after so long and answer undecided.",
+        rich_help_panel=ASK,
+    ),
+]
+AnswerFormat = Annotated[
+    Format, typer.Option("--format", help="How to write the answer.", rich_help_panel=OUTPUT)
+]
+
+
+def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn what the user can mend into one message and exit code 2."""
+
+    @wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  (typer passes what it parsed)
+        from parsolve.cli.jsonl import FileError  # noqa: PLC0415
+        from parsolve.solver.huggingface import ModelError  # noqa: PLC0415
+        from parsolve.solver.query import QueryError  # noqa: PLC0415
+        from parsolve.solver.where import ConditionError  # noqa: PLC0415
+
+        try:
+            command(*arguments, **options)
+        except (FieldError, QueryError, ConditionError, ModelError, FileError) as error:
+            sys.stderr.write(f"parsolve: {error}\n")
+            raise typer.Exit(MISUSE) from None
+
+    return run
+
+
+def write_json(value: object) -> None:
+    """Indented JSON on standard output."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def gathered(chosen: Profile, given: Mapping[str, object], model: str | None) -> dict[str, object]:
+    """What the user said, over what the model's file says, over the environment."""
+    facts = dict(given)
+    if model is not None:
+        from parsolve.solver.huggingface import read_model  # noqa: PLC0415
+
+        facts = {**read_model(model), **facts}
+    return with_environment(chosen, facts)
+
+
+def one_world(text: str) -> int:
+    """A single world size."""
+    found = worlds(text)
+    if len(found) != 1:
+        message = "check takes one world; parsolve list and solve take several"
+        raise UsageError(message, param_hint="'--world'")
+    return found[0]
+
+
+def time_limit(timeout: float | None) -> Any:  # noqa: ANN401  (imported late)
+    """A time limit in seconds, or none."""
+    from parsolve.solver.deadline import Deadline  # noqa: PLC0415
+
+    if timeout is not None and not 0 < timeout < float("inf"):
+        message = "a time limit is a positive number of seconds"
+        raise UsageError(message, param_hint="'--timeout'")
+    return Deadline(timeout)
+
+
+@contextmanager
+def progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, if that is a terminal and there is more than one world."""
+    if steps < 2 or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("worlds", total=steps)
+
+        def step(world: int) -> None:
+            bar.update(task, advance=1, description=f"world {world}")
+
+        yield step
+
+
+def finish(answer: Any, format_: Format) -> None:  # noqa: ANN401  (imported late)
+    """Write an answer and exit with its code."""
+    if format_ is Format.JSON:
+        from parsolve.solver.answer import to_json  # noqa: PLC0415
+
+        sys.stdout.write(to_json(answer, indent=2) + "\n")
+    else:
+        from parsolve.cli.text import show  # noqa: PLC0415
+
+        show(answer)
+    raise typer.Exit(EXIT[answer.answer])
