@@ -161,19 +161,25 @@ def matrix_text(profile: Profile) -> str:
 
 def _opening(profile: Profile, headings: Sequence[str]) -> list[str]:
     axes = [
-        f"{_short(profile, name)} is `{name}`: {_lower(profile.field_of[name].about)}"
+        f"{_short(profile, name)}, `{name}`. {profile.field_of[name].about}"
         for name in _ordered(profile.axes, COLUMN_ORDER)
     ]
     legend = (
         *axes,
         "An axis is active if its size is larger than 1. A mode is the set of the active axes.",
-        "A rule rejects a configuration where its condition (applies when) holds and its "
-        "requirement (requires) does not. Rules stand in the framework's order of evaluation: "
-        "the first violated one is the verdict.",
-        "A rule whose numbers are not defined, such as a quotient with a remainder, says "
-        "nothing. While a size is itself illegal, other rules that read it say nothing.",
-        "Options are those of `parsolve check`, which gives the verdict on any row. Names in "
-        f"rules are fields, or quantities made of them: see {_link('Quantities')}.",
+        (
+            "A rule rejects a configuration where its condition (applies when) holds and its "
+            "requirement (requires) does not. Rules stand in the framework's order of "
+            "evaluation: the first violated one is the verdict."
+        ),
+        (
+            "A rule whose numbers are not defined, such as a quotient with a remainder, says "
+            "nothing. While a size is itself illegal, other rules that read it say nothing."
+        ),
+        (
+            "Options are those of `parsolve check`, which gives the verdict on any row. Names in "
+            f"rules are fields, or quantities made of them: see {_link('Quantities')}."
+        ),
     )
     return [
         f"# Parallelism matrix of {profile.title}",
@@ -227,7 +233,9 @@ def _refused(profile: Profile) -> list[str]:
             ("Axes", "Why", "Instead"),
             (
                 (", ".join(names), _marked(profile, reason), _marked(profile, remedy))
-                for (reason, remedy), names in by_prose.items()
+                for (reason, remedy), names in sorted(
+                    by_prose.items(), key=lambda item: len(item[1]) > 1
+                )
             ),
         ),
     ]
@@ -311,7 +319,8 @@ def _trainers(profile: Profile) -> list[str]:
         for axis in _ordered(profile.axes, COLUMN_ORDER)
         if (config := smallest(profile, frozenset((axis,)))) is not None
     }
-    rows, named = [], set()
+    rows = []
+    named: set[str] = set()
     for label in field.choices:
         if label == field.default:
             continue
@@ -328,17 +337,17 @@ def _trainers(profile: Profile) -> list[str]:
                 named.add(refused)
                 cells.append(f"no (`{refused}`)")
         rows.append((f"`{label}`", ", ".join(f"`{name}`" for name in also), *cells))
-    needs = [
-        option(profile.field_of[name], value)
-        for given in TRAINER_NEEDS.values()
-        for name, value in _known(profile, given).items()
+    stated = [
+        f"{_code(option(profile.field_of[name], value))} under {_short(profile, axis)}"
+        for axis in columns
+        for name, value in _known(profile, TRAINER_NEEDS.get(axis, {})).items()
     ]
+    stating = f" and with {', '.join(stated)}" if stated else ""
     blocks = [
         _prose(
             profile,
-            f"Each cell is the smallest accepted configuration of {_link(SECTIONS[0])} with one "
-            f"active axis, checked again with the trainer"
-            f"{f' and what its run must state (`{needs[0]}`)' if needs else ''}.",
+            "Each cell is the smallest accepted configuration with this axis alone (see "
+            f"{_link(SECTIONS[0])}), checked with the trainer{stating}.",
         ),
         _table(("Trainer", "Also spelled", *(_short(profile, axis) for axis in columns)), rows),
     ]
@@ -351,7 +360,7 @@ def _trainers(profile: Profile) -> list[str]:
         text = f"Other settings of the run may still turn a yes into a no: {', '.join(others)}."
         blocks.append(_prose(profile, text))
     notes = [
-        f"Sources differ on {_lower(note.topic)}. {note.sources} Taken: {note.taken}"
+        f"Sources differ on {_lower(note.topic)}. {note.sources} Taken: {_lower(note.taken)}"
         for note in profile.disagreements
         if any(re.search(rf"(?<![\w-]){rule}(?![\w-])", note.taken) for rule in named)
     ]
@@ -420,7 +429,7 @@ def _run_time(profile: Profile) -> list[str]:
     return [
         _prose(
             profile,
-            "These need the running job or the loaded model. They are named here and never decided.",
+            "They need the running job or the loaded model: named here, never decided.",
         ),
         _table(
             ("Check", "Stage", "Rejected when", "Source"),
@@ -453,10 +462,8 @@ def _disagreements(profile: Profile) -> list[str]:
 
 def _quantities(profile: Profile) -> list[str]:
     short = {name: word for word, name in profile.short_names.items()}
-    conditions = [notice.when for notice in profile.warnings]
-    used = named_in(
-        *profile.derived, *(n for rule in profile.rules for n in rule.nodes), *conditions
-    )
+    read = [node for rule in profile.rules for node in rule.nodes]
+    read += [notice.when for notice in profile.warnings]
     return [
         _prose(profile, "What the rules compute from the fields, each after those it is made of."),
         _table(
@@ -468,9 +475,9 @@ def _quantities(profile: Profile) -> list[str]:
                     _marked(profile, quantity.about),
                     _formula(quantity.formula)
                     if isinstance(quantity, NamedFormula)
-                    else _code(term_words(quantity.term)),
+                    else _code(_shortened(term_words(quantity.term))),
                 )
-                for quantity in used
+                for quantity in named_in(*profile.derived, *read)
             ),
         ),
     ]
@@ -624,7 +631,9 @@ def _formula(formula: Formula) -> str:
     return "always" if formula is ALWAYS else _code(_shortened(words(formula)))
 
 
-SAME_SUBJECT = re.compile(r"\b(\w+) (?:is|==) (\w+)((?: or \1 (?:is|==) \w+)+)(?=$|\)| and | or )")
+SAME_SUBJECT = re.compile(
+    r"\b(\w+) (?:is|==) (\w+)((?: or \1 (?:is|==) \w+)+)(?=$|\)| and | or | else )"
+)
 
 
 def _shortened(text: str) -> str:
@@ -640,8 +649,10 @@ def _shortened(text: str) -> str:
 @cache
 def _names(profile: Profile) -> re.Pattern[str]:
     """Ids of the catalogue, and whatever is spelled like a name in code."""
-    known = (*profile.rules, *profile.warnings, *profile.run_time_checks)
-    ids = "|".join(re.escape(one.id) for one in known if "-" in one.id)
+    known = [rule.id for rule in profile.rules]
+    known += [notice.id for notice in profile.warnings]
+    known += [at_run_time.id for at_run_time in profile.run_time_checks]
+    ids = "|".join(re.escape(identity) for identity in known if "-" in identity)
     return re.compile(rf"(?<![\w`-])(?:{ids}|\w*_\w*(?:\(\))?)(?![\w`-])")
 
 
@@ -684,10 +695,10 @@ def _bullets(profile: Profile, items: Iterable[str]) -> str:
 
 def _table(head: Sequence[str], rows: Rows) -> str:
     cells = [[text.replace("|", "\\|") for text in row] for row in (head, *rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     if sum(widths) > PADDED:
-        widths = [0] * len(widths)
-    ruler = ["-" * max(3, width) for width in widths]
+        widths = [3] * len(widths)
+    ruler = ["-" * width for width in widths]
     lines = [
         f"| {' | '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))} |"
         for row in (cells[0], ruler, *cells[1:])

@@ -47,23 +47,33 @@ class Listing:
     complete: bool = False
     certificate: Certificate | None = None
     stopped: str = ""
+    timed_out: bool = False
 
     def __iter__(self) -> Iterator[Solution]:
         try:
             yield from self._solutions()
         except TimedOut:
+            self.timed_out = True
             self.stopped = f"the time limit of {self.deadline.seconds:g} s passed"
+
+    def undecided(self, found: Sequence[Solution]) -> Undecided:
+        """The answer of a listing that ran out of time."""
+        return Undecided(
+            profile=self.query.profile.name,
+            reason=self.stopped,
+            searched=searched(self.query),
+            solutions=tuple(found),
+            count=self.count,
+        )
 
     def _solutions(self) -> Iterator[Solution]:
         from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
 
         query = self.query
         half = (len(query.free) + 1) // 2
-        started = time.monotonic()
         proved = True
         solver_seconds = 0.0
-        by_world = _by_world(query, search(query, deadline=self.deadline))
-        for world, rows in by_world:
+        for world, rows in _by_world(query, search(query, deadline=self.deadline)):
             self.progress(world)
             certifier: Certifier | None = None
             for prefix, group in groupby(rows, key=lambda row: row[1][:half]):
@@ -84,7 +94,6 @@ class Listing:
             proved &= certifier.nothing_outside() == "proved"
             solver_seconds += time.monotonic() - before
         self.complete = True
-        del started
         self.certificate = certificate(
             query, "nothing valid lies outside this list", proved=proved, seconds=solver_seconds
         )
@@ -162,14 +171,8 @@ def solutions(
     found = tuple(listing)
     if not found and listing.complete:
         return no_solution(query, listing.deadline)
-    if listing.stopped and limit is None:
-        return Undecided(
-            profile=query.profile.name,
-            reason=listing.stopped,
-            searched=searched(query),
-            solutions=found,
-            count=len(found),
-        )
+    if listing.timed_out:
+        return listing.undecided(found)
     return Solutions(
         profile=query.profile.name,
         searched=searched(query),
@@ -268,7 +271,7 @@ def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
         if None in values:
             continue
         fixed: tuple[int, ...] = values  # type: ignore[assignment]
-        order = (scores[len(goals) :], world, tuple(map(str, ())), tuple(map(_key, chosen)))
+        order = (scores[len(goals) :], world, tuple(map(_key, chosen)))
         row = _Row(world, chosen, fixed, order)
         if query.pareto:
             if not any(_dominates(query, other.scores, fixed) for other in rows):

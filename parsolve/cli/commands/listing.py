@@ -76,13 +76,11 @@ def list_configurations(  # noqa: PLR0913
     with progress_bar(len(query.worlds)) as progress:
         listing = Listing(query, limit, time_limit(timeout), progress)
         found = write_listing(listing, format.value)
-    if not found and listing.complete:
-        finish(
-            no_solution(query, listing.deadline),
-            Format.TEXT if format is ListFormat.TABLE else Format.JSON,
+    if not found:
+        nothing = (
+            no_solution(query, listing.deadline) if listing.complete else listing.undecided(())
         )
-    if listing.stopped and limit is None:
-        raise typer.Exit(UNDECIDED)
+        finish(nothing, Format.TEXT if format is ListFormat.TABLE else Format.JSON)
     certificate = listing.certificate
-    if certificate is not None and certificate.status != "proved":
+    if listing.timed_out or (certificate is not None and certificate.status != "proved"):
         raise typer.Exit(UNDECIDED)

@@ -88,7 +88,7 @@ ep_scope = Named(
 data_parallel_size = Named(
     "data_parallel_size",
     quotient(stage_world_size, largest(f.tp_size, f.cp_size, f.expert_tp_size)),
-    about="Distinct batches per step: stage ranks / max(tp, cp, expert_tp). EP never divides it.",
+    about="Distinct batches per step: stage ranks / max(tp, cp, etp). EP never divides it.",
 )
 non_dp_replication = Named(
     "non_dp_replication",
