@@ -37,14 +37,25 @@ class Certifier:
         self.query = query
         self.world = world
         self.deadline = deadline
-        terms = tuple(objective.term for objective in query.objectives)
-        self.left = residue(query, world, terms)
-        self._domains = consistent_domains(query, self.left, world)
-        self.empty = (
+        self._terms = tuple(objective.term for objective in query.objectives)
+
+    @cached_property
+    def left(self) -> Residue:
+        """What is left of rules, conditions and objectives at this world."""
+        return residue(self.query, self.world, self._terms)
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether the known fields, or one knob alone, already exclude everything."""
+        return (
             any(_always_violated(*rule[1:]) for rule in self.left.rules)
             or any(isinstance(need, Truth) and not need.value for need in self.left.needs)
             or not all(self._domains.values())
         )
+
+    @cached_property
+    def _domains(self) -> dict[str, tuple[Anything, ...]]:
+        return consistent_domains(self.query, self.left, self.world)
 
     @cached_property
     def encoder(self) -> FiniteEncoder:

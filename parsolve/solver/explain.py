@@ -323,7 +323,7 @@ def _distance(before: object, after: object) -> float:
     return float(before != after)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Opened(Query):
     """A query some of whose pins are free, over the values that a conflict considers."""
 

@@ -9,7 +9,6 @@ quotient is q. Labels become distinct integers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
 from typing import TypeAlias, assert_never
 
 import z3
@@ -105,8 +104,9 @@ class IntegerEncoder:
         """Instances of the laws of divisibility for the given terms and their parts.
 
         One divides all; division is transitive; a factor of a positive product divides it;
-        an exact quotient and its divisor divide the dividend. `ORDER_LAWS` states the laws
-        themselves, which Z3 proves for all integers.
+        an exact quotient and its divisor divide the dividend. `order_laws` states the laws
+        themselves, which Z3 proves for all integers. Only chains of divisions that the
+        encoded formulas or these laws speak of are instantiated.
         """
         values = {value.get_id(): value for value in (self.term(term)[0] for term in terms)}
         lemmas: list[z3.BoolRef] = []
@@ -118,26 +118,27 @@ class IntegerEncoder:
             match inner:
                 case Arith("*", left, right):
                     a, b = self.term(left)[0], self.term(right)[0]
-                    positive = z3.And(a >= 1, b >= 1)
-                    lemmas.append(
-                        z3.Implies(
-                            positive,
-                            z3.And(
-                                self.exact(a, whole), self.exact(b, whole), whole >= a, whole >= b
-                            ),
-                        )
+                    factors = z3.And(
+                        self.exact(a, whole), self.exact(b, whole), whole >= a, whole >= b
                     )
+                    lemmas.append(z3.Implies(z3.And(a >= 1, b >= 1), factors))
                 case Quotient(left, right):
                     a, b = self.term(left)[0], self.term(right)[0]
                     law = z3.And(self.exact(whole, a), self.exact(b, a), whole >= 1, whole <= a)
                     lemmas.append(z3.Implies(z3.And(defined, a >= 1), law))
                 case _:
                     pass
-        exact = {(i, j): self.exact(a, b) for i, a in values.items() for j, b in values.items()}
-        for i, a in values.items():
-            lemmas.append(z3.Implies(a == 1, z3.And([exact[i, j] for j in values])))
-        for i, j, k in permutations(values, 3):
-            lemmas.append(z3.Implies(z3.And(exact[i, j], exact[j, k]), exact[i, k]))
+        spoken = {(a, b) for b, a in self._witnesses if a in values and b in values}
+        while grown := {(a, d) for a, b in spoken for c, d in spoken if b == c} - spoken:
+            spoken |= grown
+        exact = {(a, b): self.exact(values[a], values[b]) for a, b in sorted(spoken)}
+        for (a, b), holds in exact.items():
+            lemmas.append(z3.Implies(values[a] == 1, holds))
+            lemmas += [
+                z3.Implies(z3.And(holds, exact[b, c]), exact[a, c])
+                for c in values
+                if (b, c) in exact and a != b != c
+            ]
         return lemmas
 
     def term(self, term: Term) -> Value:

@@ -44,7 +44,7 @@ class Objective:
         return value > than if self.maximize else value < than
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Query:
     """A partial configuration and what is asked of its completions.
 

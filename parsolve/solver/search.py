@@ -8,8 +8,9 @@ reads is bound. The loops are Python text compiled once per query; they use no s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any as Anything
 
 from parsolve.constraints.evaluate import (
@@ -55,22 +56,45 @@ class Residue:
     terms: tuple[Term | None, ...]
 
 
-def residue(query: Query, world: int | None, terms: Sequence[Term] = ()) -> Residue:
-    """Fold the known fields into rules, conditions and the given terms (None: undefined)."""
-    simplifier = Simplifier(query.known(world, query.free))
-    rules = []
-    for index, rule in enumerate(query.profile.rules):
+def residue(query: Query, world: int | None, terms: tuple[Term, ...] = ()) -> Residue:
+    """Fold the known fields into rules, conditions and the given terms (None: undefined).
+
+    Without a world, the world stays open; with one, what is left for all worlds is folded
+    once more.
+    """
+    opened = _open_residue(query, terms)
+    if world is None:
+        return opened
+    return _folded(
+        Simplifier({query.profile.world: world}), opened.rules, opened.needs, opened.terms
+    )
+
+
+@lru_cache(maxsize=8)
+def _open_residue(query: Query, terms: tuple[Term, ...]) -> Residue:
+    rules = ((i, rule.when, rule.requires) for i, rule in enumerate(query.profile.rules))
+    needs = (*query.canonical, *(condition.formula for condition in query.conditions))
+    return _folded(Simplifier(query.known(None, query.free)), rules, needs, terms)
+
+
+def _folded(
+    simplifier: Simplifier,
+    rules: Iterable[tuple[int, Formula, Formula]],
+    needs: Iterable[Formula],
+    terms: Iterable[Term | None],
+) -> Residue:
+    left = []
+    for index, when, requires in rules:
         try:
-            when, requires = simplifier.formula(rule.when), simplifier.formula(rule.requires)
+            applies, needed = simplifier.formula(when), simplifier.formula(requires)
         except Undefined:
             continue
-        if not (_is(when, value=False) or _is(requires, value=True)):
-            rules.append((index, when, requires))
-    wanted = (*query.canonical, *(condition.formula for condition in query.conditions))
+        if not (_is(applies, value=False) or _is(needed, value=True)):
+            left.append((index, applies, needed))
     return Residue(
-        tuple(rules),
-        tuple(_needed(simplifier, formula) for formula in wanted),
-        tuple(_folded(simplifier, term) for term in terms),
+        tuple(left),
+        tuple(_needed(simplifier, formula) for formula in needs),
+        tuple(None if term is None else _known(simplifier, term) for term in terms),
     )
 
 
@@ -85,7 +109,7 @@ def _needed(simplifier: Simplifier, formula: Formula) -> Formula:
         return FALSE
 
 
-def _folded(simplifier: Simplifier, term: Term) -> Term | None:
+def _known(simplifier: Simplifier, term: Term) -> Term | None:
     try:
         return simplifier.term(term)
     except Undefined:
@@ -100,7 +124,7 @@ def search(
     A term's value is None where it is undefined. Raises `TimedOut` at the deadline.
     """
     single = len(query.worlds) == 1
-    left = residue(query, query.worlds[0] if single else None, terms)
+    left = residue(query, query.worlds[0] if single else None, tuple(terms))
     loops = _loops(query, left)
     limit = deadline or Deadline()
     for found in loops(query.worlds, query.domain, limit.check):

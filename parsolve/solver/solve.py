@@ -95,7 +95,11 @@ class Listing:
             solver_seconds += time.monotonic() - before
         self.complete = True
         self.certificate = certificate(
-            query, "nothing valid lies outside this list", proved=proved, seconds=solver_seconds
+            query,
+            "nothing valid lies outside this list",
+            proved=proved,
+            seconds=solver_seconds,
+            deadline=self.deadline,
         )
 
 
@@ -111,12 +115,15 @@ def _by_world(query: Query, rows: Iterator[Found]) -> Iterator[tuple[int, Iterat
             yield world, iter(())
 
 
-def certificate(query: Query, claim: str, *, proved: bool, seconds: float) -> Certificate:
+def certificate(
+    query: Query, claim: str, *, proved: bool, seconds: float, deadline: Deadline
+) -> Certificate:
     """The certificate of a claim that Z3 did or did not confirm."""
     from parsolve.solver.claims import divisor_claims  # noqa: PLC0415  (imports z3)
 
     started = time.monotonic()
-    claims = divisor_claims(query.profile)
+    left = deadline.milliseconds()
+    claims = divisor_claims(query.profile) if left is None else divisor_claims(query.profile, left)
     sizes = [name for name in query.free if name in claims]
     divisors_proved = all(claims[name] == "proved" for name in sizes)
     seconds += time.monotonic() - started
@@ -231,16 +238,17 @@ def best(
                 raise QueryError(message)
             return _nothing(query, deadline)
         rows.sort(key=lambda row: row.order)
-        status, seconds = _certify(query, rows, deadline, progress)
+        proved, seconds = _certify(query, rows, deadline, progress)
+        claim = (
+            "no valid configuration dominates one of these, and none that is equally good is "
+            "missing"
+            if query.pareto
+            else "no valid configuration is better, and none that is equally good is missing"
+        )
+        proof = certificate(query, claim, proved=proved, seconds=seconds, deadline=deadline)
     except TimedOut:
         rows.sort(key=lambda row: row.order)
         return _undecided(query, rows, limit, f"the time limit of {deadline.seconds:g} s passed")
-    claim = (
-        "no valid configuration dominates one of these, and none that is equally good is missing"
-        if query.pareto
-        else "no valid configuration is better, and none that is equally good is missing"
-    )
-    proof = certificate(query, claim, proved=status, seconds=seconds)
     if proof.status != "proved":
         return _undecided(query, rows, limit, "Z3 did not decide whether this is the optimum")
     return Best(
