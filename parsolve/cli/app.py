@@ -55,8 +55,33 @@ class FieldsCommand(TyperCommand):
         """Note the order of the objectives, which parsing loses, then parse as usual."""
         from parsolve.cli import objectives  # noqa: PLC0415
 
+        self._refuse_contradictions(ctx, args)
         objectives.remember(args)
         return super().parse_args(ctx, args)
+
+    def _refuse_contradictions(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401
+        """An option that takes one value must not be given two different ones."""
+        option_of = {}
+        for parameter in self.params:
+            if not getattr(parameter, "multiple", False):
+                option_of |= dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter)
+        seen: dict[str, str] = {}
+        for position, argument in enumerate(args):
+            typed, has_value, value = argument.partition("=")
+            name = "--" + ctx.token_normalize_func(typed[2:]) if typed[:2] == "--" else typed
+            parameter = option_of.get(name)
+            if parameter is None:
+                continue
+            if parameter.secondary_opts or getattr(parameter, "is_flag", False):
+                said = name
+            else:
+                said = value if has_value else "".join(args[position + 1 : position + 2])
+            before = seen.setdefault(parameter.name, said)
+            if before != said:
+                both = (
+                    f"{before} and {said}" if before[:2] == "--" else f"{name} {before} and {said}"
+                )
+                ctx.fail(f"contradictory options: {both}; give one")
 
 
 class Commands(TyperGroup):

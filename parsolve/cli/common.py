@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
 from parsolve.constraints.fields import FieldError
 from parsolve.constraints.profile import Profile
@@ -106,6 +107,12 @@ def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:
         except (FieldError, QueryError, ConditionError, ModelError, FileError) as error:
             sys.stderr.write(f"parsolve: {error}\n")
             raise typer.Exit(MISUSE) from None
+        except KeyboardInterrupt:
+            sys.stderr.write("parsolve: interrupted\n")
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            drop_output()
+            raise typer.Exit(CLOSED_PIPE) from None
 
     return run
 
@@ -146,7 +153,7 @@ def time_limit(timeout: float | None) -> Any:  # noqa: ANN401  (imported late)
 
 @contextmanager
 def progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, if that is a terminal and there is more than one world."""
+    """A bar on standard error, if that is a terminal that shows nothing else meanwhile."""
     if steps < 2 or not sys.stderr.isatty():
         yield lambda _: None
         return

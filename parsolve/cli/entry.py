@@ -24,14 +24,18 @@ def with_default_command(arguments: Sequence[str]) -> list[str]:
     return list(arguments)
 
 
+def drop_output() -> None:
+    """Send what is still buffered nowhere: its reader is gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line tool and exit."""
     try:
         status = _run(sys.argv[1:] if arguments is None else arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # what is still buffered has no reader; keep the interpreter from flushing it again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         status = CLOSED_PIPE
     except KeyboardInterrupt:
         sys.stderr.write("parsolve: interrupted\n")

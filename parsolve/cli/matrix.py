@@ -705,8 +705,8 @@ def _table(head: Sequence[str], rows: Rows) -> str:
     cells = [[text.replace("|", "\\|") for text in row] for row in (head, *rows)]
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     if sum(widths) > PADDED:
-        widths = [3] * len(widths)
-    ruler = ["-" * width for width in widths]
+        widths = [0] * len(widths)
+    ruler = ["-" * max(3, width) for width in widths]
     lines = [
         f"| {' | '.join(text.ljust(width) for text, width in zip(row, widths, strict=True))} |"
         for row in (cells[0], ruler, *cells[1:])

@@ -1,4 +1,7 @@
-"""Text on a terminal or in a pipe: wrapped and coloured on the one, plain on the other."""
+"""Text on a terminal or in a pipe: wrapped and coloured on the one, plain on the other.
+
+In a pipe, nothing is wrapped unless COLUMNS is exported, so that lines can be searched.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ class Screen:
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
         self.terminal = self.stream.isatty()
-        self.width = min(shutil.get_terminal_size().columns, WIDEST) if self.terminal else 0
+        wraps = self.terminal or os.environ.get("COLUMNS", "").isdecimal()
+        self.width = min(shutil.get_terminal_size().columns, WIDEST) if wraps else 0
         self.colour = (
             self.terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )

@@ -53,8 +53,8 @@ def cluster(profile: Profile, config: Fields, derived: Fields) -> str:
     """The cluster in words, effective sizes beside requested ones."""
     world = config[profile.world]
     text = f"{world} GPU{'s' if world != 1 else ''}"
-    if "num_nodes" in derived:
-        text += f", {derived['num_nodes']} x {derived[profile.node]} per node"
+    if (nodes := derived.get(profile.nodes)) is not None:
+        text += f", {nodes} node{'s' if nodes != 1 else ''} of {derived[profile.node]}"
     if "nvlink_domain_size" in derived:
         text += f", NVLink domain {derived['nvlink_domain_size']}"
     return text
@@ -263,8 +263,8 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         screen.entry("asked", f'--where "{condition}"')
     for rule in answer.rules:
         screen.entry("rule", f"{rule.rule}: {rule.reason}")
-        if len(rule.because) <= 160:
-            screen.entry("", f"it asks: {rule.because}")
+        asks = rule.because if len(rule.because) <= 160 else rule.remedy
+        screen.entry("", f"it asks: {asks}")
     screen.entry("searched", answer.searched)
     if not answer.repairs:
         screen.entry("relax", "nothing that was asked can be relaxed alone; change the world")

@@ -66,7 +66,28 @@ def _factors(term: Term) -> list[str]:
 
 def _bracketed(term: Term) -> str:
     text = term_words(term)
-    return f"({text})" if isinstance(term, (Arith, Quotient, If)) and " " in text else text
+    if isinstance(term, Arith) and term.operation in {"max", "min"}:
+        return text
+    return f"({text})" if isinstance(term, (Arith, Quotient, If)) else text
+
+
+def _sided(term: Term) -> str:
+    """One side of a comparison: arithmetic binds tighter, a conditional does not."""
+    return _bracketed(term) if isinstance(term, If) else term_words(term)
+
+
+def _same_subject(parts: tuple[Formula, ...]) -> tuple[Term, list[str]] | None:
+    """The term and the values, where every part compares the same term for equality."""
+    values: list[str] = []
+    subject: Term | None = None
+    for part in parts:
+        match part:
+            case Compare("==", left, Const(value)) if subject is None or left is subject:
+                subject = left
+                values.append(str(value))
+            case _:
+                return None
+    return (subject, values) if subject is not None and len(values) > 1 else None
 
 
 def words(formula: Formula) -> str:
@@ -78,12 +99,15 @@ def words(formula: Formula) -> str:
             return name
         case NamedFormula(name, _):
             return name
+        case Any(parts) if (several := _same_subject(parts)) is not None:
+            subject, values = several
+            return f"{_bracketed(subject)} is one of {', '.join(values)}"
         case Compare("==", left, Const(str() as value)):
             return f"{term_words(left)} is {value}"
         case Compare("!=", left, Const(str() as value)):
             return f"{term_words(left)} is not {value}"
         case Compare(relation, left, right):
-            return f"{term_words(left)} {relation} {term_words(right)}"
+            return f"{_sided(left)} {relation} {_sided(right)}"
         case Divides(divisor, dividend):
             return f"{_bracketed(divisor)} divides {_bracketed(dividend)}"
         case All(parts):

@@ -108,8 +108,8 @@ class Flag(BoolVariable, _Spelling):
 class Choice(Variable, _Spelling):
     """One of a few labels.
 
-    ``aliases`` maps other spellings to a label. ``open`` takes any other text too, read as
-    the label ``other``. ``checked`` says that a rule reports an unknown label, so that it is
+    ``aliases`` maps other spellings to a label. ``open`` takes any other text too: the labels
+    are those that rules tell apart. ``checked`` says that a rule reports an unknown label, so that it is
     taken as it is.
     """
 
@@ -129,8 +129,8 @@ class Choice(Variable, _Spelling):
         for spelling, label in self.aliases:
             if value == spelling:
                 return label
-        if self.open:
-            return "other"
+        if self.open and value:
+            return value
         message = f"{self.name} has no value {shown(value)}{suggestion(value, self.choices)}"
         raise FieldError(message)
 

@@ -258,20 +258,24 @@ def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
     """Smallest relaxations of the question that have a valid answer, nearest value first.
 
     Each gives up as few pins and conditions as possible; pins keep a value, but another one.
-    Where none of them helps, the numbers of the cluster that were left to auto are tried.
+    Where none of them helps, the numbers of the cluster are tried.
     """
     profile = query.profile
     config = Config(profile, query.completed(query.worlds[-1], (), ()))
-    said: list[str | Condition] = [
-        *(name for name in query.pins if _releasable(config, name)),
+    asked: list[str | Condition] = [
+        *(
+            name
+            for name in query.pins
+            if profile.field_of[name].role != "cluster" and _releasable(config, name)
+        ),
         *query.conditions,
     ]
-    unsaid: list[str | Condition] = [
+    hardware: list[str | Condition] = [
         field.name
         for field in profile.fields
-        if field.role == "cluster" and field.flag and field.name not in {profile.world, *said}
+        if field.role == "cluster" and field.flag and field.name != profile.world
     ]
-    for parts in (said, unsaid):
+    for parts in (asked, hardware):
         for size in range(1, MOST_RELAXED + 1):
             found = False
             for chosen in combinations(parts, size):

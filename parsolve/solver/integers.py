@@ -74,7 +74,7 @@ class IntegerEncoder:
             field = self._fields[name]
             if isinstance(field, Size):
                 self.axioms.append(variable >= field.least)
-            elif isinstance(field, Choice):
+            elif isinstance(field, Choice) and not field.open:
                 labels = [self._label(label) for label in field.choices]
                 self.axioms.append(z3.Or([variable == label for label in labels]))
         return self._variables[name]

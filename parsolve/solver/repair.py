@@ -78,7 +78,7 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
         case Flag():
             return (not value,)
         case Choice(choices=choices):
-            return tuple(choice for choice in choices if choice not in {value, "unknown", "other"})
+            return tuple(choice for choice in choices if choice not in {value, "unknown"})
         case Sizes():
             return () if value is None else (None,)
         case Size(divides=whole) if whole:

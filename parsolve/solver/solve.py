@@ -147,6 +147,13 @@ def searched(query: Query) -> str:
         if name not in sizes:
             values = ", ".join(str(v).lower() for v in query.domain(name, query.worlds[0]))
             parts.append(f"{name} over {values}")
+    for offer in profile.offers:
+        closed = [n for n in offer.knobs if n not in query.free and n not in query.pins]
+        if closed and query.pins.get(offer.given) != offer.value:
+            kind = f"{offer.given} is {query.pins[offer.given]}"
+            parts.append(f"{', '.join(closed)} not offered, since {kind}")
+    if query.canonical:
+        parts.append("one spelling of each configuration")
     fixed = "every other knob at its default unless pinned"
     return "; ".join([*parts, fixed]) if parts else f"nothing: {fixed}"
 

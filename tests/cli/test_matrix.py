@@ -433,7 +433,8 @@ def test_a_profile_that_refuses_no_set() -> None:
 
 
 def test_a_mode_that_nothing_small_reaches() -> None:
-    profile = small("", "tp_size", rule=(f.tp_size <= 1) | (f.world_size > 1000))
+    both = ("", "tp_size", "cp_size", "tp_size cp_size")
+    profile = small(*both, rule=(f.tp_size <= 1) | (f.world_size > 1000))
     reached = rows("Supported modes", matrix_text(profile))[1]
     assert list(reached.values()) == ["TP", "none up to 16 GPUs", "-", "no"]
     assert smallest(profile, frozenset()) == Config(profile, (1, 1, 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
@@ -73,7 +74,8 @@ def list_configurations(  # noqa: PLR0913
         where=where or (),
         vary=vary or (),
     )
-    with progress_bar(len(query.worlds)) as progress:
+    steps = 0 if sys.stdout.isatty() else len(query.worlds)
+    with progress_bar(steps) as progress:
         listing = Listing(query, limit, time_limit(timeout), progress)
         found = write_listing(listing, format.value)
     if not found:

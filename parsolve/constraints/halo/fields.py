@@ -567,7 +567,6 @@ attention_class = Choice(
     choices=(
         "unknown",
         *dict.fromkeys((*TP_ATTENTION_CLASSES, *CP_ATTENTION_CLASSES)),
-        "other",
     ),
     aliases=(
         ("BailingMoeV2FlashAttention", "BailingMoeV2FlashAttention2"),
@@ -614,7 +613,7 @@ GEMMA4 = ("gemma4", "gemma4_moe")
 model_type = Choice(
     "model_type",
     default="unknown",
-    choices=("unknown", *SHARDED_SAVE_FAMILIES, *GEMMA4, "other"),
+    choices=("unknown", *SHARDED_SAVE_FAMILIES, *GEMMA4),
     open=True,
     role="model",
     panel=MODEL,

@@ -153,7 +153,7 @@ MODEL = (
             f.gin_max_tokens_per_rank > 0,
         ),
         requires=q.dispatch_capacity <= f.gin_max_tokens_per_rank,
-        reason="A larger dispatch across NVLink domains wedges.",
+        reason="A larger dispatch across NVLink domains hangs.",
         remedy="Shorten max_length, lower the micro-batch, or use node-scope EP.",
         source=BUDGET,
         example=Example(
@@ -220,7 +220,7 @@ MODEL = (
             f.pp_size > 1,
             all_of(q.needs_ep_wrappers, q.is_moe),
         ),
-        reason="These loaders would de-quantize the weights.",
+        reason="The loaders of these modes would de-quantize the weights.",
         remedy="Train QLoRA on plain data parallelism (an MoE without grouped GEMMs) or on a "
         "dense model with CP.",
         source=LOAD,

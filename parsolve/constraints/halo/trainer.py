@@ -69,6 +69,7 @@ def _switch_off(
     reason: str,
     source: Source,
     bad: dict[str, object],
+    remedy: str = "",
 ) -> Rule:
     return Rule(
         id=identity,
@@ -76,7 +77,7 @@ def _switch_off(
         when=when,
         requires=~knob,
         reason=reason,
-        remedy=f"Switch {knob.name} off, or drop the axis.",
+        remedy=remedy or f"Switch {knob.name} off, or drop the axis.",
         source=source,
         example=Example(
             rejects={**bad, knob.name: True},
@@ -196,6 +197,7 @@ SETUP_RULES = (
         "the sharded half is corrupted by the gradient sync.",
         LORA_TP,
         {"world_size": 8, "tp_size": 2},
+        "Fine-tune fully, or use data parallelism, CP or expert TP without TP.",
     ),
     Rule(
         id="trainer-aux-loss-unconsumed",
@@ -273,6 +275,7 @@ SETUP_RULES = (
         "A PEFT adapter inside an expert layer would see only this rank's tokens.",
         LORA_EP,
         {"world_size": 8, "ep_size": 8, "use_peft": True},
+        "Target no module inside the expert layers; native expert adapters do that.",
     ),
     Rule(
         id="trainer-expert-lora-unrealized",
@@ -417,6 +420,7 @@ REFERENCE = (
         "Copying into the reference model does not follow sharded parameters.",
         SETUP,
         {"world_size": 8},
+        "Keep the reference model fixed.",
     ),
 )
 
