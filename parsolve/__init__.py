@@ -57,7 +57,7 @@ def solutions(  # noqa: PLR0913
     profile: str = "halo",
     moe: bool | None = None,
     where: str | Sequence[str] = (),
-    vary: Sequence[str] = (),
+    vary: str | Sequence[str] = (),
     limit: int | None = None,
     timeout: float | None = None,
     **fields: object,
@@ -85,7 +85,7 @@ def best(  # noqa: PLR0913
     objectives: Sequence[tuple[str, str]] = (),
     pareto: bool = False,
     where: str | Sequence[str] = (),
-    vary: Sequence[str] = (),
+    vary: str | Sequence[str] = (),
     limit: int | None = None,
     timeout: float | None = None,
     **fields: object,
@@ -125,28 +125,31 @@ def _profile(name: str) -> Profile:
     return PROFILES[name]
 
 
-def _query(  # noqa: PLR0913
+def _query(  # noqa: PLR0913, PLR0917
     world: int | Iterable[int],
     profile: str,
     moe: bool | None,  # noqa: FBT001
     where: str | Sequence[str],
-    vary: Sequence[str],
+    vary: str | Sequence[str],
     fields: Mapping[str, object],
     objectives: Sequence[tuple[str, bool]],
     *,
     pareto: bool,
 ) -> Query:
-    from parsolve.solver.query import build_query  # noqa: PLC0415
+    from parsolve.solver.query import QueryError, build_query  # noqa: PLC0415
 
     pinned = dict(fields)
     if moe is not None:
-        pinned["model_kind"] = "moe" if moe else "dense"
+        kind = "moe" if moe else "dense"
+        if pinned.setdefault("model_kind", kind) != kind:
+            message = f"moe={moe} contradicts model_kind={pinned['model_kind']!r}; give one"
+            raise QueryError(message)
     return build_query(
         _profile(profile),
-        [world] if isinstance(world, int) else sorted(set(world)),
+        [world] if isinstance(world, (int, float, str)) else sorted(set(world)),
         pinned,
         where=_texts(where),
         objectives=objectives,
         pareto=pareto,
-        vary=vary,
+        vary=_texts(vary),
     )

@@ -61,7 +61,7 @@ class FieldsCommand(TyperCommand):
 
     def _refuse_contradictions(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401
         """An option that takes one value must not be given two different ones."""
-        option_of = {}
+        option_of: dict[str, Any] = {}
         for parameter in self.params:
             if not getattr(parameter, "multiple", False):
                 option_of |= dict.fromkeys((*parameter.opts, *parameter.secondary_opts), parameter)
@@ -69,14 +69,14 @@ class FieldsCommand(TyperCommand):
         for position, argument in enumerate(args):
             typed, has_value, value = argument.partition("=")
             name = "--" + ctx.token_normalize_func(typed[2:]) if typed[:2] == "--" else typed
-            parameter = option_of.get(name)
-            if parameter is None:
+            known = option_of.get(name)
+            if known is None:
                 continue
-            if parameter.secondary_opts or getattr(parameter, "is_flag", False):
+            if known.secondary_opts or getattr(known, "is_flag", False):
                 said = name
             else:
                 said = value if has_value else "".join(args[position + 1 : position + 2])
-            before = seen.setdefault(parameter.name, said)
+            before = seen.setdefault(known.name, said)
             if before != said:
                 both = (
                     f"{before} and {said}" if before[:2] == "--" else f"{name} {before} and {said}"
@@ -99,9 +99,9 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401
         """The command to run, built from its module."""
-        self.commands = dict.fromkeys(SUMMARIES)  # what a typing error is compared with
+        self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
-        return name, build(name) if command is not None else None, rest
+        return name, build(str(name)) if command is not None else None, rest
 
 
 def build(name: str) -> Any:  # noqa: ANN401  (typer exports no such type)
@@ -116,7 +116,7 @@ def build(name: str) -> Any:  # noqa: ANN401  (typer exports no such type)
     return typer.main.get_command(single)
 
 
-def _version(value: bool) -> None:  # noqa: FBT001  (typer's callback)
+def _version(value: bool) -> None:
     if value:
         import sys  # noqa: PLC0415
         from importlib.metadata import version  # noqa: PLC0415
@@ -144,6 +144,6 @@ def _common(
     _: Annotated[
         bool,
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
-    ] = False,  # noqa: FBT002
+    ] = False,
 ) -> None:
     """Set up nothing: every command stands alone."""

@@ -154,7 +154,7 @@ def time_limit(timeout: float | None) -> Any:  # noqa: ANN401  (imported late)
 @contextmanager
 def progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, if that is a terminal that shows nothing else meanwhile."""
-    if steps < 2 or not sys.stderr.isatty():
+    if steps <= 1 or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415

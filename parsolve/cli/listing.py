@@ -50,7 +50,8 @@ def _statement(listing: Listing) -> None:
     """Whether the listing is complete, on standard error."""
     certificate = listing.certificate
     if listing.complete and certificate is not None and certificate.status == "proved":
-        text = f"complete: {listing.count} valid; Z3 proved that no other is ({certificate.seconds:g} s)"
+        seconds = f"{certificate.seconds:g} s"
+        text = f"complete: {listing.count} valid; Z3 proved that no other is ({seconds})"
     elif listing.complete:
         text = f"{listing.count} valid; Z3 did not decide whether others are"
     else:

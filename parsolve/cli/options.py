@@ -17,6 +17,8 @@ DEFAULT = "halo"
 GIVEN = "given"
 
 MOE_PANEL = "Model"
+FEW_CHOICES = 6
+"""So many are spelled out in help."""
 
 
 class UsageError(typer.BadParameter):
@@ -120,7 +122,7 @@ def _parameter(field: Field) -> inspect.Parameter:
 
 
 def _default_words(field: Field) -> str:
-    if isinstance(field, Choice) and len(field.choices) <= 6:
+    if isinstance(field, Choice) and len(field.choices) <= FEW_CHOICES:
         choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
         return f" One of {choices}. [default: {field.default}]"
     if isinstance(field, Flag):

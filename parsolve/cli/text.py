@@ -24,6 +24,9 @@ from parsolve.solver.answer import (
 
 YES, NO, OPEN = "bold green", "bold red", "bold yellow"
 
+SHORT = 160
+"""A formula beyond so many characters is better said by its remedy."""
+
 
 def option(field: Field, value: object) -> str:
     """The command line option that gives the field this value."""
@@ -85,8 +88,8 @@ def launch(profile: Profile, config: Fields, derived: Fields) -> str:
     return f"torchrun --nnodes {nodes} --nproc_per_node {node} {profile.script}{''.join(arguments)}"
 
 
-def quantities(profile: Profile, derived: Fields) -> str:
-    """The derived quantities of the profile's summary, and the flags that are on."""
+def quantities(derived: Fields) -> str:
+    """The derived quantities that are numbers or labels."""
     numbers = [f"{k} = {v}" for k, v in derived.items() if not isinstance(v, bool)]
     return ", ".join(numbers)
 
@@ -102,7 +105,7 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
     )
     if changed := effective(profile, answer.config, answer.derived):
         screen.entry("effective", changed)
-    screen.entry("derived", quantities(profile, answer.derived))
+    screen.entry("derived", quantities(answer.derived))
     show_cautions(screen, answer.warnings)
     screen.entry("launch", launch(profile, answer.config, answer.derived))
 
@@ -263,7 +266,7 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         screen.entry("asked", f'--where "{condition}"')
     for rule in answer.rules:
         screen.entry("rule", f"{rule.rule}: {rule.reason}")
-        asks = rule.because if len(rule.because) <= 160 else rule.remedy
+        asks = rule.because if len(rule.because) <= SHORT else rule.remedy
         screen.entry("", f"it asks: {asks}")
     screen.entry("searched", answer.searched)
     if not answer.repairs:

@@ -194,7 +194,9 @@ def derived_lines(named: Iterable[Named | NamedFormula]) -> list[str]:
     return lines
 
 
-def compiled(name: str, lines: Iterable[str], **helpers: Anything) -> Callable[[Values], Anything]:
+def compiled(
+    name: str, lines: Iterable[str], **helpers: Callable[..., Anything]
+) -> Callable[[Values], Anything]:
     """A function of a configuration's values, made of the given statements."""
     body = "\n    ".join(lines)
     scope: dict[str, Anything] = {"gcd": math.gcd, **helpers}

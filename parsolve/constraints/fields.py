@@ -109,7 +109,7 @@ class Choice(Variable, _Spelling):
     """One of a few labels.
 
     ``aliases`` maps other spellings to a label. ``open`` takes any other text too: the labels
-    are those that rules tell apart. ``checked`` says that a rule reports an unknown label, so that it is
+    are those that rules tell apart. ``checked`` says that a rule reports an unknown label, so it is
     taken as it is.
     """
 
@@ -129,7 +129,7 @@ class Choice(Variable, _Spelling):
         for spelling, label in self.aliases:
             if value == spelling:
                 return label
-        if self.open and value:
+        if self.open:
             return value
         message = f"{self.name} has no value {shown(value)}{suggestion(value, self.choices)}"
         raise FieldError(message)
@@ -141,6 +141,7 @@ class Sizes(_Spelling):
 
     name: str
     default: tuple[int, ...] | None = None
+    minimum: int | None = None
 
     @property
     def length(self) -> Feature:
@@ -168,11 +169,16 @@ class Sizes(_Spelling):
         if len(entries) > MOST_ENTRIES:
             message = f"{self.name} takes at most {MOST_ENTRIES} entries, got {len(entries)}"
             raise FieldError(message)
+        numbers: list[int] = []
         for entry in entries:
             if isinstance(entry, bool) or not isinstance(entry, int) or abs(entry) > LARGEST_SIZE:
                 message = f"{self.name} must be a list of integers, got {shown(value)}"
                 raise FieldError(message)
-        return tuple(entries)
+            if self.minimum is not None and entry < self.minimum:
+                message = f"every entry of {self.name} must be at least {self.minimum}, got {entry}"
+                raise FieldError(message)
+            numbers.append(entry)
+        return tuple(numbers)
 
 
 Field: TypeAlias = Union[Size, Flag, Choice, Sizes]  # noqa: UP007

@@ -250,8 +250,12 @@ Operand: TypeAlias = Union[Term, int, str]  # noqa: UP007
 Node: TypeAlias = Union[Term, Formula]  # noqa: UP007
 
 
+_TERMS = (Const, Variable, Feature, Arith, Quotient, If, Named)
+_FORMULAS = (Truth, BoolVariable, Compare, Divides, All, Any, Not, NamedFormula)
+
+
 def _term(value: object) -> Term:
-    if isinstance(value, Term):
+    if isinstance(value, _TERMS):
         return value
     if isinstance(value, (int, str)) and not isinstance(value, bool):
         return Const(value)
@@ -260,7 +264,7 @@ def _term(value: object) -> Term:
 
 
 def _formula(value: object) -> Formula:
-    if isinstance(value, Formula):
+    if isinstance(value, _FORMULAS):
         return value
     if isinstance(value, bool):
         return Truth(value)

@@ -319,7 +319,7 @@ class Config:
     profile: Profile
     values: Values
 
-    def __getitem__(self, name: str) -> Anything:
+    def __getitem__(self, name: str) -> Anything:  # noqa: ANN401  (a field has its own type)
         return self.values[self.profile.index_of[name]]
 
     def replaced(self, changes: Mapping[str, object]) -> Config:

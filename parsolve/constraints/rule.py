@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from parsolve.constraints.formula import Formula, Node, Truth, fields_of
+from parsolve.constraints.formula import Formula, Truth, fields_of
 
 ALWAYS = Truth(value=True)
 
@@ -62,7 +62,7 @@ class Rule:
         object.__setattr__(self, "reads", fields_of(self.when, self.requires))
 
     @property
-    def nodes(self) -> tuple[Node, Node]:
+    def nodes(self) -> tuple[Formula, Formula]:
         """The two formulas, in reading order."""
         return (self.when, self.requires)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from parsolve.constraints.formula import (
@@ -25,9 +25,12 @@ from parsolve.constraints.formula import (
     Term,
     Truth,
     Variable,
+    largest,
+    least,
 )
 
-UNDEFINED = "undefined"
+NOWHERE = Quotient(Const(1), Const(2))
+"""A term that is always undefined."""
 
 
 class Undefined(Exception):  # noqa: N818  (a state of a formula, not an error of anybody's)
@@ -114,10 +117,10 @@ class Simplifier:
             case Const():
                 return term
             case Variable(name):
-                return Const(self._known[name]) if name in self._known else term  # type: ignore[arg-type]
+                return Const(self._known[name]) if name in self._known else term
             case Feature(name, feature):
                 key = f"{name}.{feature}"
-                return Const(self._known[key]) if key in self._known else term  # type: ignore[arg-type]
+                return Const(self._known[key]) if key in self._known else term
             case Arith(operation, left, right):
                 low, high = self.term(left), self.term(right)
                 if isinstance(low, Const) and isinstance(high, Const):
@@ -125,17 +128,19 @@ class Simplifier:
                     if operation in {"//", "%"} and b <= 0:
                         raise Undefined
                     return Const(arithmetic(operation, a, b))
+                if operation in {"//", "%"}:
+                    return _guarded(high, lambda by: Arith(operation, low, by))
                 return Arith(operation, low, high)
             case Quotient(left, right):
                 low, high = self.term(left), self.term(right)
-                if isinstance(high, Const) and _number(high) <= 0:
-                    raise Undefined
                 if isinstance(low, Const) and isinstance(high, Const):
                     a, b = _number(low), _number(high)
-                    if a % b:
+                    if b <= 0 or a % b:
                         raise Undefined
                     return Const(a // b)
-                return low if isinstance(high, Const) and high.value == 1 else Quotient(low, high)
+                if isinstance(high, Const) and high.value == 1:
+                    return low
+                return _guarded(high, lambda by: Quotient(low, by))
             case If(condition, then, other):
                 decided = self.formula(condition)
                 if isinstance(decided, Truth):
@@ -152,7 +157,7 @@ class Simplifier:
         try:
             return self.term(term)
         except Undefined:
-            return Quotient(Const(1), Const(2))
+            return NOWHERE
 
     def _formula(self, formula: Formula) -> Formula:
         match formula:
@@ -167,14 +172,16 @@ class Simplifier:
                 return Compare(relation, low, high)
             case Divides(divisor, dividend):
                 by, of = self.term(divisor), self.term(dividend)
-                if isinstance(by, Const):
+                if isinstance(by, Const) and (isinstance(of, Const) or not _partial(of)):
                     if _number(by) <= 0:
                         return Truth(value=False)
                     if isinstance(of, Const):
                         return Truth(_number(of) % _number(by) == 0)
-                    if by.value == 1 and not _partial(of):
+                    if by.value == 1:
                         return Truth(value=True)
-                return Divides(by, of)
+                if least(by) >= 1:
+                    return Divides(by, of)
+                return All((Divides(largest(1, by), of), by >= 1))
             case Not(part):
                 inner = self.formula(part)
                 return Truth(not inner.value) if isinstance(inner, Truth) else ~inner
@@ -197,7 +204,7 @@ class Simplifier:
             except Undefined:
                 if not kept:
                     raise
-                inner = Compare("==", Quotient(Const(1), Const(2)), Const(0))
+                inner = Compare("==", NOWHERE, Const(0))
             if not isinstance(inner, Truth):
                 kept.append(inner)
             elif inner.value == settles:
@@ -212,8 +219,22 @@ class Simplifier:
         return Any(tuple(kept)) if settles else All(tuple(kept))
 
 
+def _guarded(divisor: Term, divided: Callable[[Term], Term]) -> Term:
+    """The division, undefined where the divisor is below 1.
+
+    Known values may be illegal (a size of 0 that a rule reports), and then so may a divisor.
+    """
+    if least(divisor) >= 1:
+        return divided(divisor)
+    if isinstance(divisor, Const):
+        raise Undefined
+    return If(divisor >= 1, divided(largest(1, divisor)), NOWHERE)
+
+
 def _number(constant: Const) -> int:
-    assert isinstance(constant.value, int), "labels are never calculated with"
+    if isinstance(constant.value, str):
+        message = f"labels are never calculated with: {constant.value}"
+        raise TypeError(message)
     return constant.value
 
 

@@ -1,0 +1,1 @@
+"""What follows from the rules: verdicts, repairs, listings, optima and conflicts."""

@@ -98,7 +98,8 @@ class Rejected:
     """At least one rule is violated; the first is the framework's own verdict.
 
     ``repairs`` are the nearest accepted configurations, absent where they were not asked
-    for; ``more_repairs`` counts equally near ones that are not shown.
+    for; ``more_repairs`` counts equally near ones that are not shown. ``repairs_complete`` is
+    false where the search for them was cut short, and absent elsewhere.
     """
 
     profile: str
@@ -108,6 +109,7 @@ class Rejected:
     warnings: tuple[Caution, ...] = ()
     repairs: tuple[Repair, ...] | None = None
     more_repairs: int | None = None
+    repairs_complete: bool | None = None
     answer: Literal["rejected"] = "rejected"
 
 
@@ -195,7 +197,7 @@ Answer: TypeAlias = Union[  # noqa: UP007
 
 
 @cache
-def _keys(kind: type) -> tuple[str, ...]:
+def _keys(kind: type[Any]) -> tuple[str, ...]:
     """Attributes of an answer's part in the order of its JSON: the kind of answer first."""
     names = [field.name for field in fields(kind)]
     return ("answer", *names[:-1]) if names[-1] == "answer" else tuple(names)
@@ -203,7 +205,8 @@ def _keys(kind: type) -> tuple[str, ...]:
 
 def plain(value: object) -> dict[str, Any]:
     """One answer or part of one as a dictionary, attributes that are None left out."""
-    return {key: item for key in _keys(type(value)) if (item := getattr(value, key)) is not None}
+    keys = _keys(type(value))  # type: ignore[arg-type]  # a class is hashable
+    return {key: item for key in keys if (item := getattr(value, key)) is not None}
 
 
 def _encoder(indent: int | None) -> json.JSONEncoder:

@@ -18,15 +18,15 @@ import z3
 from parsolve.constraints.evaluate import compiled, derived_lines, violated_source
 from parsolve.constraints.formula import Const, Term, Truth, fields_of, named_in
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.finite import FiniteEncoder, Literal as Z3Literal
-from parsolve.solver.finite import conjunction, disjunction, negation
+from parsolve.solver.finite import FiniteEncoder, conjunction, disjunction, negation
+from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.query import Objective, Query
 from parsolve.solver.search import Residue, residue
 
 Status: TypeAlias = Literal["proved", "undecided"]
 
 
-class SolverDisagreement(RuntimeError):
+class SolverDisagreementError(RuntimeError):
     """Z3 and the search contradict each other: a bug in parsolve, never an answer."""
 
 
@@ -98,7 +98,7 @@ class Certifier:
         model = self.solver.model() if result == z3.sat else None
         self.solver.pop()
         if model is not None:
-            raise SolverDisagreement(self._report(model))
+            raise SolverDisagreementError(self._report(model))
         return "proved" if result == z3.unsat else "undecided"
 
     def _report(self, model: z3.ModelRef) -> str:
@@ -136,7 +136,7 @@ class Certifier:
 
     def nothing_outside(self) -> Status:
         """Nothing accepted starts with a prefix that was not settled."""
-        return "proved" if self.empty else self._check(True)
+        return "proved" if self.empty else self._check(claim=True)
 
     def nothing_better(self, front: Iterable[Sequence[int]], *, pareto: bool) -> Status:
         """Nothing accepted beats the objective values: lexicographically, or the Pareto front."""

@@ -5,12 +5,12 @@ No solver is imported: the compiled formulas decide.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Accepted, Caution, Rejected, Repair, Violation
-from parsolve.solver.repair import repairs
+from parsolve.solver.repair import Nearest, repairs
 
 SHOWN_REPAIRS = 6
 
@@ -65,19 +65,20 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
             derived=profile.derive(values),
             warnings=cautions(config),
         )
-    nearest = repairs(config) if shown_repairs else []
+    nearest = repairs(config) if shown_repairs else Nearest((), complete=True)
     return Rejected(
         profile=profile.name,
         config=config.as_dict(),
         derived=profile.derive(values),
         violations=tuple(violation(config, index) for index in violated),
         warnings=cautions(config),
-        repairs=_shown(config, nearest[:shown_repairs]) if shown_repairs else None,
-        more_repairs=max(0, len(nearest) - shown_repairs) or None if shown_repairs else None,
+        repairs=_shown(config, nearest.changes[:shown_repairs]) if shown_repairs else None,
+        more_repairs=max(0, len(nearest.changes) - shown_repairs) or None,
+        repairs_complete=None if nearest.complete else False,
     )
 
 
-def _shown(config: Config, changes: list[Mapping[str, object]]) -> tuple[Repair, ...]:
+def _shown(config: Config, changes: Sequence[Mapping[str, object]]) -> tuple[Repair, ...]:
     return tuple(
         Repair(change=dict(change), config=config.replaced(change).as_dict()) for change in changes
     )

@@ -40,7 +40,7 @@ def laws_hold(milliseconds: int = 10_000) -> Status:
 
 @cache
 def divisor_claims(profile: Profile, milliseconds: int = 10_000) -> dict[str, Status]:
-    """For each size that is said to divide another field: does it in every accepted config?
+    """Whether each size that is said to divide another does so in every accepted configuration.
 
     Without the defining equations of the witnesses a model proves nothing, so what is not
     proved is undecided.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 
@@ -10,9 +11,15 @@ class TimedOut(Exception):  # noqa: N818  (an outcome, not an error)
 
 
 class Deadline:
-    """``seconds`` from now; None never passes."""
+    """``seconds`` from now; None never passes. `ValueError` for what is no number of seconds."""
 
     def __init__(self, seconds: float | None = None) -> None:
+        given: object = seconds
+        if given is not None and not (
+            isinstance(given, (int, float)) and math.isfinite(given) and given >= 0
+        ):
+            message = f"a time limit is a number of seconds, got {seconds!r}"
+            raise ValueError(message)
         self.seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 

@@ -220,7 +220,7 @@ def _releasable(config: Config, name: str) -> bool:
         return False
     if isinstance(field, (Flag, Choice)):
         return field.role == "knob"
-    return isinstance(field, Size) and (field.role == "cluster" or field.role == "knob")
+    return isinstance(field, Size) and field.role in {"cluster", "knob"}
 
 
 def _widened(query: Query, config: Config, name: str) -> tuple[Anything, ...]:

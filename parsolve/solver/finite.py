@@ -98,7 +98,7 @@ class FiniteEncoder:
         self.axioms.append(z3.PbEq([(literal, 1) for literal in literals.values()], 1))
         return literals
 
-    def chosen(self, name: str, value: Anything) -> Literal:
+    def chosen(self, name: str, value: object) -> Literal:
         """The knob has this value."""
         return self._selectors[name].get(value, False)
 
@@ -125,7 +125,11 @@ class FiniteEncoder:
             case Const(value):
                 return {value: True}
             case Variable(name):
-                return dict(self._selectors[name])
+                unset = getattr(term, "unset", 0)
+                return _table(
+                    (unset if value is None else value, literal)
+                    for value, literal in self._selectors[name].items()
+                )
             case Feature(name, feature):
                 message = f"{feature} of {name} must be known before encoding"
                 raise ValueError(message)

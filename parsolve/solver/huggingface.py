@@ -47,21 +47,25 @@ def read_model(path: str | Path) -> dict[str, object]:
     Raises `ModelError`.
     """
     file = Path(path)
-    if file.is_dir():
-        file = file / "config.json"
     try:
-        if file.stat().st_size > LARGEST_FILE:
-            message = f"{file} is too large for a config.json ({LARGEST_FILE} bytes at most)"
-            raise ModelError(message)
-        text = file.read_bytes().decode("utf-8")
-        loaded = json.loads(text)
-    except OSError as error:
-        message = f"cannot read {file}: {error.strerror or error}"
+        if file.is_dir():
+            file = file / "config.json"
+        size = file.stat().st_size
+        raw = file.read_bytes() if size <= LARGEST_FILE else b""
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        message = f"cannot read {file}: {getattr(error, 'strerror', None) or error}"
         raise ModelError(message) from None
+    if size > LARGEST_FILE:
+        message = f"{file} is too large for a config.json ({LARGEST_FILE} bytes at most)"
+        raise ModelError(message)
+    try:
+        text = raw.decode("utf-8")
     except UnicodeDecodeError:
         message = f"{file} is not UTF-8 text"
         raise ModelError(message) from None
-    except (json.JSONDecodeError, RecursionError, ValueError) as error:
+    try:
+        loaded = json.loads(text)
+    except (RecursionError, ValueError) as error:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         what = "is empty" if not text.strip() else f"is not JSON{where}"
         message = f"{file} {what}"
@@ -124,8 +128,9 @@ def _count(places: Sequence[Mapping[str, Any]], spellings: Sequence[str], name: 
     value = _first(places, spellings)
     if isinstance(value, list):
         # per-layer counts of the same quantity: expert layers agree, others state 0
-        counts = {entry for entry in value if entry}
-        value = counts.pop() if len(counts) == 1 else value
+        stated = [entry for entry in value if entry]
+        if all(entry == stated[0] for entry in stated):
+            value = stated[0] if stated else None
     if value is None:
         return 0
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:

@@ -17,7 +17,7 @@ def divisors(number: int) -> tuple[int, ...]:
             powers += 1
         if powers > 1:
             found = [d * prime**e for d in found for e in range(powers)]
-        prime += 1 if prime == 2 else 2
+        prime += 1
     if rest > 1:
         found = [d * p for d in found for p in (1, rest)]
     return tuple(sorted(found))

@@ -16,6 +16,9 @@ from parsolve.constraints.profile import Profile
 from parsolve.solver.numbers import divisors
 from parsolve.solver.where import parse_condition, parse_quantity
 
+MOST_FREE = 19
+"""Knobs that one search varies: the loops of one function that Python can nest, the world's off."""
+
 Known = dict[str, int | str | bool]
 
 
@@ -154,34 +157,39 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
     if not worlds:
         message = f"no world to search: give {profile.world} a number, a list or a range"
         raise QueryError(message)
+    if any(profile.spellings.get(spelling) == profile.world for spelling in given):
+        message = f"{profile.world} is given twice: as the world to search and as a pin"
+        raise QueryError(message)
     config = profile.config({profile.world: worlds[0], **given})
-    for world in worlds:
-        profile.field_of[profile.world].parse(world)
-    pins = {
-        name: config[name]
-        for name in (profile.spellings[spelling] for spelling in given)
-        if name != profile.world
-    }
-    pins, offered = _offers(profile, pins)
+    sizes = (profile.config({profile.world: world})[profile.world] for world in worlds)
+    parsed: tuple[int, ...] = tuple(dict.fromkeys(sizes))
+    stated = {name: config[name] for name in (profile.spellings[spelling] for spelling in given)}
+    pins, offered = _offers(profile, stated)
     varied = tuple(_field_name(profile, spelling) for spelling in vary)
     for name in varied:
-        domain(profile, name, worlds[0])
-        if name in pins:
+        domain(profile, name, parsed[0])
+        if name in stated:
             message = f"{name} is both pinned and varied; drop one"
+            raise QueryError(message)
+        if name in pins:
+            message = f"{name} decides which knobs are offered and cannot be varied; pin it"
             raise QueryError(message)
     free = tuple(
         name
         for name in dict.fromkeys((*profile.searched, *varied))
         if name not in pins and (name in offered or name in varied)
     )
+    if len(free) > MOST_FREE:
+        message = f"at most {MOST_FREE} knobs can be searched at once, not {len(free)}; pin some"
+        raise QueryError(message)
     goals = tuple(
         Objective(text, _quantity(profile, text), maximize) for text, maximize in objectives
     )
-    if pareto and len(goals) < 2:
+    if pareto and len(goals) <= 1:
         message = "a Pareto front needs at least two objectives"
         raise QueryError(message)
     conditions = tuple(Condition(text, parse_condition(profile, text)) for text in where)
-    return Query(profile, tuple(worlds), pins, conditions, goals, pareto, free)
+    return Query(profile, parsed, pins, conditions, goals, pareto, free)
 
 
 def _quantity(profile: Profile, text: str) -> Term:

@@ -1,13 +1,14 @@
 """Repairs: the smallest changes of knobs that make a rejected configuration accepted.
 
-Whatever repairs a configuration must change a knob that its first violated rule reads, or
-that rule would still be violated. Branching on those knobs only, change by change, is
-therefore complete (Reiter's hitting-set tree), and each leaf is verified by the rules.
+Whatever repairs a configuration must change a knob that each violated rule reads, or that rule
+would still be violated. Branching on the knobs of one of them, change by change, is therefore
+complete (Reiter's hitting-set tree), and each leaf is verified by the rules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from math import log2
 
@@ -22,52 +23,100 @@ MOST_CHANGES = 4
 NEIGHBOURS = 16
 """How far from its value a plain count (a batch, a length) is changed step by step."""
 
+MOST_CANDIDATES = 100_000
+"""Changes tried before the search gives up, about a second."""
+
 Change = dict[str, object]
 
 
-def repairs(config: Config) -> list[Mapping[str, object]]:
-    """The nearest accepted configurations, as changes of knobs, in a fixed order.
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The nearest repairs, as changes of fields, in a fixed order.
+
+    ``complete`` is false where the search gave up at `MOST_CANDIDATES`: others may be as near
+    or, where there are no changes, some repair may exist.
+    """
+
+    changes: tuple[Mapping[str, object], ...]
+    complete: bool
+
+
+def repairs(config: Config) -> Nearest:
+    """The nearest accepted configurations.
 
     Nearest is: fewest knobs changed, then fewest axes switched off or on a legal value
-    given up for 1; ties are sorted by how little the values move. Empty if no repair of at
-    most `MOST_CHANGES` knobs exists.
+    given up for 1; ties are sorted by how little the values move. No changes if no repair of
+    at most `MOST_CHANGES` knobs exists. Where a rule that reads no knob is violated, no knob
+    could mend that, and numbers of the cluster count as knobs.
     """
     profile = config.profile
+    violated = profile.violated(config.values)
+    cluster = not all(_mends(profile, index, cluster=False) for index in violated)
+    search = _Search(profile, cluster)
     for size in range(1, MOST_CHANGES + 1):
         found = {
             tuple(sorted(change.items(), key=lambda item: item[0])): change
-            for change in _repairs(profile, config.values, {}, size)
+            for change in search.repairs(config.values, {}, size)
         }
-        if found:
-            return _nearest(config, list(found.values()))
-    return []
+        if found or search.left < 0:
+            return Nearest(_nearest(config, list(found.values())), complete=search.left >= 0)
+    return Nearest((), complete=True)
 
 
-def _repairs(profile: Profile, values: Values, change: Change, left: int) -> Iterator[Change]:
-    """Repairs with exactly ``left`` more changes."""
-    violated = profile.violated(values)
-    if not violated:
-        return
-    for name in _knobs(profile, min(violated, key=lambda i: len(_knobs(profile, i)))):
-        if name in change:
-            continue
-        index = profile.index_of[name]
-        for value in candidates(profile, values, name):
-            changed = (*values[:index], value, *values[index + 1 :])
-            if left == 1:
-                if profile.accepts(changed):
+@dataclass(slots=True)
+class _Search:
+    profile: Profile
+    cluster: bool
+    left: int = MOST_CANDIDATES
+
+    def repairs(self, values: Values, change: Change, size: int) -> Iterator[Change]:
+        """Repairs with exactly ``size`` more changes."""
+        profile = self.profile
+        violated = profile.violated(values)
+        if not violated:
+            return
+        mends = [_mends(profile, index, cluster=self.cluster) for index in violated]
+        for name in min(mends, key=len):
+            others = [fields for fields in mends if name not in fields]
+            if name in change or not _within(size - 1, others, change):
+                continue
+            index = profile.index_of[name]
+            for value in candidates(profile, values, name):
+                self.left -= 1
+                if self.left < 0:
+                    return
+                changed = (*values[:index], value, *values[index + 1 :])
+                if size > 1:
+                    yield from self.repairs(changed, {**change, name: value}, size - 1)
+                elif profile.accepts(changed):
                     yield {**change, name: value}
-            else:
-                yield from _repairs(profile, changed, {**change, name: value}, left - 1)
+
+
+def _within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str]) -> bool:
+    """Whether so many changes of fields not taken could reach every rule: a necessary test.
+
+    Rules that share no open field need a change each.
+    """
+    reached: set[str] = set()
+    for fields in rules:
+        still_open = [name for name in fields if name not in taken]
+        if reached.isdisjoint(still_open):
+            changes -= 1
+            reached.update(still_open)
+            if changes < 0 or not still_open:
+                return False
+    return True
 
 
 @cache
-def _knobs(profile: Profile, rule: int) -> tuple[str, ...]:
-    """Knobs that the rule reads, in field order; where it reads none, what it reads of the
-    cluster: no knob could mend that."""
-    reads = [field for field in profile.fields if field.name in profile.rules[rule].reads]
-    knobs = tuple(field.name for field in reads if field.role == "knob")
-    return knobs or tuple(f.name for f in reads if f.role == "cluster" and f.flag)
+def _mends(profile: Profile, rule: int, *, cluster: bool) -> tuple[str, ...]:
+    """Fields whose change may mend the rule, in field order: the knobs that it reads."""
+    return tuple(
+        field.name
+        for field in profile.fields
+        if field.name in profile.rules[rule].reads
+        and (field.role == "knob" or (cluster and field.role == "cluster" and field.flag))
+    )
 
 
 def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...]:
@@ -101,14 +150,14 @@ def _counts(value: int | None, minimum: int, default: int | None) -> tuple[objec
     return tuple(n for n in dict.fromkeys([*known, *near, *halves]) if n != value and n >= minimum)
 
 
-def _nearest(config: Config, changes: list[Change]) -> list[Mapping[str, object]]:
+def _nearest(config: Config, changes: list[Change]) -> tuple[Mapping[str, object], ...]:
     """Those that give up the fewest axes, least movement first."""
 
     def given_up(change: Change) -> int:
         axes = config.profile.axes
         return sum(1 for name, value in change.items() if name in axes and value == 1)
 
-    fewest = min(given_up(change) for change in changes)
+    fewest = min(map(given_up, changes), default=0)
     kept: list[Mapping[str, object]] = []
     sides: set[object] = set()
     for change in sorted(
@@ -119,7 +168,7 @@ def _nearest(config: Config, changes: list[Change]) -> list[Mapping[str, object]
         if side is None or side not in sides:
             kept.append(change)
             sides.add(side)
-    return kept
+    return tuple(kept)
 
 
 def _side(config: Config, change: Change) -> object:

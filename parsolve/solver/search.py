@@ -21,6 +21,7 @@ from parsolve.constraints.evaluate import (
     term_source,
     violated_source,
 )
+from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import (
     All,
     Formula,
@@ -37,8 +38,10 @@ from parsolve.constraints.simplify import Simplifier, Undefined
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Query
 
-TRUE = Truth(value=True)
 FALSE = Truth(value=False)
+
+TICKING_LOOPS = 2
+"""The outer loops look at the clock; inner ones would only slow down."""
 
 Found = tuple[int, tuple[Anything, ...], tuple[int | None, ...]]
 """A world, the values of the free knobs, and the values of the scored terms."""
@@ -144,8 +147,10 @@ def _loops(
 
     checks: list[tuple[int, str, tuple[Node, ...]]] = []
     for _, when, requires in left.rules:
-        for part in _parts(requires):
-            checks.append((level(when, part), violated_source(when, part), (when, part)))
+        checks += [
+            (level(when, part), violated_source(when, part), (when, part))
+            for part in _parts(requires)
+        ]
     for need in left.needs:
         defined, holds = defined_source(need), formula_source(need)
         test = f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
@@ -153,6 +158,7 @@ def _loops(
 
     lines = ["def loops(worlds, domain, tick):"]
     bound: set[int] = set()
+    picked: list[str] = []
 
     def bind(nodes: Sequence[Node], indent: str) -> None:
         fresh: list[Named | NamedFormula] = []
@@ -168,9 +174,18 @@ def _loops(
         if depth > 1:
             # a domain depends on the world alone: look it up once per world
             source = f"domain_{name}"
-        lines.append(f"{indent}for {name} in {source}:")
         inner = indent + "    "
-        if depth <= 2:
+        field = query.profile.field_of[name]
+        if isinstance(field, Size) and field.optional:
+            lines.append(f"{indent}for chosen_{name} in {source}:")
+            lines.append(
+                f"{inner}{name} = {field.unset} if chosen_{name} is None else chosen_{name}"
+            )
+            picked.append(f"chosen_{name}")
+        else:
+            lines.append(f"{indent}for {name} in {source}:")
+            picked.append(name)
+        if depth <= TICKING_LOOPS:
             lines.append(f"{inner}tick()")
         if depth == 0:
             lines.extend(f"{inner}domain_{free} = domain({free!r}, {world})" for free in order[2:])
@@ -181,7 +196,7 @@ def _loops(
     innermost = "    " * (len(order) + 1)
     bind([term for term in left.terms if term is not None], innermost)
     scores = "".join(f"{_score(term)}, " for term in left.terms)
-    chosen = "".join(f"{name}, " for name in query.free)
+    chosen = "".join(f"{name}, " for name in picked[1:])
     lines.append(f"{innermost}yield {world}, ({chosen}), ({scores})")
     scope: dict[str, Anything] = {}
     exec("\n".join(lines), scope)  # noqa: S102  (our own text)

@@ -11,7 +11,6 @@ from typing import Any as Anything
 from parsolve.constraints.formula import Term
 from parsolve.constraints.profile import Config
 from parsolve.solver.answer import (
-    Answer,
     Best,
     Certificate,
     Conflict,
@@ -36,8 +35,10 @@ def _silent(_: int) -> None:
 
 @dataclass
 class Listing:
-    """A stream of solutions. Once it has run dry, ``count``, ``complete`` and
-    ``certificate`` say what it was."""
+    """A stream of solutions.
+
+    Once it has run dry, ``count``, ``complete`` and ``certificate`` say what it was.
+    """
 
     query: Query
     limit: int | None = None
@@ -181,6 +182,7 @@ def solutions(
     query: Query, *, limit: int | None = None, deadline: Deadline | None = None
 ) -> Solutions | Undecided | Conflict:
     """Every accepted completion of the query, at most ``limit`` of them."""
+    _check_limit(limit)
     listing = Listing(query, limit, deadline or Deadline())
     found = tuple(listing)
     if not found and listing.complete:
@@ -195,6 +197,12 @@ def solutions(
         complete=listing.complete,
         certificate=listing.certificate,
     )
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        message = f"a limit is at least 1 configuration, got {limit}; leave it out for all"
+        raise QueryError(message)
 
 
 def no_solution(query: Query, deadline: Deadline) -> Conflict | Undecided:
@@ -226,11 +234,12 @@ def best(
     limit: int | None = None,
     deadline: Deadline | None = None,
     progress: Progress = _silent,
-) -> Answer:
+) -> Best | Conflict | Undecided:
     """The best completions of the query: all that reach the optimum, or the Pareto front.
 
     ``limit`` bounds how many are shown, not how many are counted.
     """
+    _check_limit(limit)
     deadline = deadline or Deadline()
     rows: list[_Row] = []
     try:

@@ -7,6 +7,7 @@ ever executed. Names are fields (any spelling) and derived quantities of the pro
 from __future__ import annotations
 
 import ast
+import warnings
 
 from parsolve.constraints.fields import Choice, suggestion
 from parsolve.constraints.formula import (
@@ -33,6 +34,8 @@ from parsolve.constraints.formula import (
 from parsolve.constraints.profile import Profile
 
 LONGEST = 2000
+SHOWN = 200
+"""Characters of a condition that an error quotes."""
 DEEPEST = 60
 LARGEST = 10**18
 
@@ -57,7 +60,7 @@ class ConditionError(ValueError):
     """A condition that cannot be read. The message shows the text with a caret."""
 
     def __init__(self, problem: str, text: str, column: int) -> None:
-        line = text if len(text) <= 200 else f"{text[:197]}..."
+        line = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
         caret = " " * min(column, len(line)) + "^"
         super().__init__(f"{problem}\n  {line}\n  {caret}")
 
@@ -83,10 +86,14 @@ class _Reader:
         if "\n" in text or "\r" in text or "\0" in text:
             raise self.error("a condition is one line", 0)
         try:
-            self.tree = ast.parse(text.strip(), mode="eval").body
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Python would comment on the style of `1or`
+                self.tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError as error:
             offset = (error.offset or 1) - 1 + self.indent
             raise self.error("this is not an expression", offset) from None
+        except UnicodeEncodeError as error:
+            raise self.error("this is not text", error.start + self.indent) from None
         except (RecursionError, MemoryError, ValueError):
             raise self.error("the expression is nested too deeply", 0) from None
 
@@ -188,16 +195,14 @@ class _Reader:
         if depth == 0:
             raise self.error("the expression is nested too deeply", node)
         match node:
-            case ast.Constant(bool()):
+            case ast.Constant(bool()) | ast.UnaryOp(ast.USub(), ast.Constant(bool())):
                 raise self.error("True and False are no numbers", node)
             case ast.Constant(int() as value):
-                if abs(value) > LARGEST:
-                    raise self.error("no size is that large: at most 10**18", node)
-                return Const(value)
+                return self.constant(value, node)
             case ast.Constant(str() as value):
                 return Const(value)
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)) if value is not True:
-                return Const(-value)
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
+                return self.constant(-value, node)
             case ast.Name(name):
                 found = self.lookup(node, name)
                 if isinstance(found, (BoolVariable, NamedFormula)):
@@ -218,6 +223,11 @@ class _Reader:
                 return largest(*terms) if name == "max" else smallest(*terms)
             case _:
                 raise self.error("expected a number, a field or a derived quantity", node)
+
+    def constant(self, value: int, node: ast.expr) -> Const:
+        if abs(value) > LARGEST:
+            raise self.error("no size is that large: at most 10**18", node)
+        return Const(value)
 
     def integer(self, node: ast.expr, depth: int) -> Term:
         term = self.term(node, depth)

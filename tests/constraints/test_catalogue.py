@@ -431,9 +431,9 @@ def test_what_makes_no_question_is_misuse(given: dict[str, object], message: str
         ("pp_split", (4, 4), (4, 4)),
         ("pp_split", None, None),
         ("num_experts", None, None),
-        ("attention_class", "Step3p7Attention", "other"),
+        ("attention_class", "Step3p7Attention", "Step3p7Attention"),
         ("attn_implementation", "kernels-community/flash-attn2", "hub_flash_attention_2"),
-        ("model_type", "llama", "other"),
+        ("model_type", "llama", "llama"),
         ("max_length", LARGEST_SIZE, LARGEST_SIZE),
     ],
 )

@@ -113,7 +113,7 @@ def test_term_words(term: Term, text: str) -> None:
         (implies(fast, wide), "if fast then wide"),
         (implies(all_of(fast, wide), count > 1), "if fast and wide then count > 1"),
         (all_of(implies(fast, wide), wide), "(if fast then wide) and wide"),
-        (one_of(colour, ("red", "blue")), "colour is red or colour is blue"),
+        (one_of(colour, ("red", "blue")), "colour is one of red, blue"),
     ],
 )
 def test_words(formula: Formula, text: str) -> None:

@@ -27,7 +27,7 @@ from parsolve.cli.options import UsageError, profile_named, takes_fields
 
 @takes_fields
 @reports_misuse
-def check(  # noqa: PLR0913
+def check(
     given: Mapping[str, object],
     world: Annotated[
         str | None,

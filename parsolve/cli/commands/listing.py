@@ -39,7 +39,7 @@ class ListFormat(StrEnum):
 
 @takes_fields
 @reports_misuse
-def list_configurations(  # noqa: PLR0913
+def list_configurations(
     world: Worlds,
     given: Mapping[str, object],
     profile: ProfileName = "halo",

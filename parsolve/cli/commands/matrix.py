@@ -18,7 +18,7 @@ def matrix(
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the matrix stands.")
     ] = Path("matrix.md"),
-    check: Annotated[  # noqa: FBT002
+    check: Annotated[
         bool, typer.Option("--check", help="Write nothing; fail if the file is stale.")
     ] = False,
 ) -> None:

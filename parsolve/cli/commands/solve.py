@@ -29,14 +29,14 @@ from parsolve.cli.options import profile_named, takes_fields, worlds
 
 @takes_fields
 @reports_misuse
-def solve(  # noqa: PLR0913
+def solve(
     world: Worlds,
     given: Mapping[str, object],
     profile: ProfileName = "halo",
     model: Model = None,
     maximize: objectives.Maximize = None,
     minimize: objectives.Minimize = None,
-    pareto: objectives.Pareto = False,  # noqa: FBT002
+    pareto: objectives.Pareto = False,
     where: Where = None,
     vary: Vary = None,
     limit: Annotated[

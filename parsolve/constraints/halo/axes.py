@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import Compare, Formula, all_of, any_of, one_of
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo.sources import PARALLELISM_CONFIG
@@ -51,7 +52,7 @@ def refused_cores() -> tuple[frozenset[str], ...]:
     return tuple(axes for axes in refused if not any(other < axes for other in refused))
 
 
-def active(axis: f.Size) -> Compare:
+def active(axis: Size) -> Compare:
     """The axis is larger than 1."""
     return axis > 1
 
@@ -62,7 +63,7 @@ def exactly(names: str) -> Formula:
     return all_of(*(active(a) if SHORT[a.name] in wanted else ~active(a) for a in AXES))
 
 
-def _size_rule(identity: str, axis: f.Size) -> Rule:
+def _size_rule(identity: str, axis: Size) -> Rule:
     return Rule(
         id=identity,
         stage="field-sanity",

@@ -1,8 +1,9 @@
-"""Every field of the halo profile: the framework's configuration object, its entry script,
-the facts of the model and of the training run that its gates read.
+"""Every field of the halo profile.
 
-Names, defaults and legal values follow `ParallelismConfig` in
-``src/distributed/parallelism_config.py`` and the arguments in ``src/args/``.
+They are the framework's configuration object, its entry script's arguments, and the facts of
+the model and of the training run that its gates read. Names, defaults and legal values follow
+`ParallelismConfig` in ``src/distributed/parallelism_config.py`` and the arguments in
+``src/args/``.
 """
 
 from parsolve.constraints.fields import LARGEST_CLUSTER, Choice, Flag, Size, Sizes
@@ -469,6 +470,7 @@ max_position_embeddings = Size(
 )
 num_attention_heads = Sizes(
     name="num_attention_heads",
+    minimum=1,
     role="model",
     panel=MODEL,
     flag="heads",
@@ -477,6 +479,7 @@ num_attention_heads = Sizes(
 )
 num_key_value_heads = Sizes(
     name="num_key_value_heads",
+    minimum=1,
     role="model",
     panel=MODEL,
     flag="kv-heads",

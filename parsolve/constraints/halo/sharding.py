@@ -129,7 +129,7 @@ FSDP = (
         stage="fsdp",
         when=all_of(f.fsdp_reshard_after_forward, f.tp_size > 1),
         requires=q.data_parallel_size <= 1,
-        reason="DTensor has no sharding strategy for gathering parameters that both TP and FSDP shard.",
+        reason="DTensor has no strategy to gather parameters that TP and FSDP both shard.",
         remedy="Switch fsdp_reshard_after_forward off.",
         source=FSDP_SOURCE,
         example=Example(

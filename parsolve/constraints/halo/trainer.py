@@ -1,5 +1,6 @@
 """Trainer construction: what a trainer refuses once it knows the model and its arguments."""
 
+from parsolve.constraints.fields import Flag
 from parsolve.constraints.formula import Formula, all_of, any_of, divides, one_of
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
@@ -41,7 +42,7 @@ STAGED = {
 }
 
 
-def _pipeline(  # noqa: PLR0913  (one argument per part of the rule)
+def _pipeline(
     identity: str,
     requires: Formula,
     reason: str,
@@ -64,7 +65,7 @@ def _pipeline(  # noqa: PLR0913  (one argument per part of the rule)
 
 def _switch_off(
     identity: str,
-    knob: f.Flag,
+    knob: Flag,
     when: Formula,
     reason: str,
     source: Source,

@@ -1,0 +1,46 @@
+"""The reference matrix, `matrix.md`: everything a profile says, read off its catalogue.
+
+Verdicts are computed and prose is the catalogue's, so that nothing here grows stale on its
+own. The text is a function of the profile alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from parsolve.cli.matrix.examples import worked_examples
+from parsolve.cli.matrix.modes import REFUSED, SUPPORTED, refused_combinations, supported_modes
+from parsolve.cli.matrix.opening import opening
+from parsolve.cli.matrix.rules import (
+    QUANTITIES,
+    disagreements,
+    quantities,
+    rules_in_order,
+    run_time_checks,
+    warnings,
+)
+from parsolve.cli.matrix.trainers import trainers_by_axis
+from parsolve.constraints.profile import Profile
+
+SECTIONS: Mapping[str, Callable[[Profile], list[str]]] = {
+    SUPPORTED: supported_modes,
+    REFUSED: refused_combinations,
+    "Rules in order": rules_in_order,
+    "Warnings": warnings,
+    "Trainer x mode": trainers_by_axis,
+    "Worked dp examples": worked_examples,
+    "Not decidable before launch": run_time_checks,
+    "Where the framework's own sources disagree": disagreements,
+    QUANTITIES: quantities,
+}
+"""Headings in order, each with what writes the blocks under it; without a block, no section."""
+
+
+def matrix_text(profile: Profile) -> str:
+    """The whole of `matrix.md` for a profile."""
+    bodies = {heading: write(profile) for heading, write in SECTIONS.items()}
+    kept = {heading: body for heading, body in bodies.items() if body}
+    blocks = opening(profile, list(kept))
+    for heading, body in kept.items():
+        blocks += [f"## {heading}", *body]
+    return "\n\n".join(blocks) + "\n"
