@@ -121,7 +121,7 @@ BUNDLES: tuple[Bundle, ...] = (
     },
     {
         "ep_rows_per_device": (1, 2, None),
-        "trainer": ("sft", "smpo"),
+        "trainer": ("sft", "smpo", "reward", "kto"),
         "per_device_train_batch_size": (1,),
         "max_length": (4096, 8193, 16384, 32768, None),
         "max_position_embeddings": (32768, None),

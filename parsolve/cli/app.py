@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -101,15 +101,16 @@ class Commands(TyperGroup):
         """The command to run, built from its module."""
         self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
-        return name, build(str(name)) if command is not None else None, rest
+        return name, build(str(name), rest) if command is not None else None, rest
 
 
-def build(name: str) -> Any:  # noqa: ANN401  (typer exports no such type)
-    """The command with all its options."""
+def build(name: str, arguments: Sequence[str]) -> Any:  # noqa: ANN401  (typer's own)
+    """The command with the options that the arguments need."""
     module, function = FUNCTIONS[name]
-    from parsolve.cli.options import CONTEXT  # noqa: PLC0415
+    from parsolve.cli.options import CONTEXT, with_options  # noqa: PLC0415
 
-    run: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
+    body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
+    run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"
     single.command(name, help=text, cls=FieldsCommand, context_settings=CONTEXT)(run)

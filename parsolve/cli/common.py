@@ -14,7 +14,7 @@ import typer
 
 from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
-from parsolve.constraints.fields import FieldError
+from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Profile
 
 YES, NO, MISUSE, UNDECIDED = 0, 1, 2, 3
@@ -97,14 +97,9 @@ def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*arguments: Any, **options: Any) -> None:  # noqa: ANN401  (typer passes what it parsed)
-        from parsolve.cli.jsonl import FileError  # noqa: PLC0415
-        from parsolve.solver.huggingface import ModelError  # noqa: PLC0415
-        from parsolve.solver.query import QueryError  # noqa: PLC0415
-        from parsolve.solver.where import ConditionError  # noqa: PLC0415
-
         try:
             command(*arguments, **options)
-        except (FieldError, QueryError, ConditionError, ModelError, FileError) as error:
+        except Misuse as error:
             sys.stderr.write(f"parsolve: {error}\n")
             raise typer.Exit(MISUSE) from None
         except KeyboardInterrupt:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from parsolve.constraints.fields import FieldError
+from parsolve.constraints.fields import FieldError, Misuse
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Unreadable, to_json
 from parsolve.solver.check import check
@@ -18,7 +18,7 @@ LONGEST_LINE = 2**20
 """Bytes; a configuration has some hundreds."""
 
 
-class FileError(ValueError):
+class FileError(Misuse):
     """A file that cannot be opened. The message says which and why."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -48,10 +48,22 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "token_normalize_func": spelle
 
 
 def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command one option per field, collected in its parameter ``given``.
+    """Mark a command that takes an option per field, collected in its parameter ``given``.
 
     ``given`` maps field names to values for what the user typed; nothing else is in it.
     """
+    command.takes_fields = True  # type: ignore[attr-defined]
+    return command
+
+
+def with_options(command: Callable[..., None], arguments: Sequence[str]) -> Callable[..., None]:
+    """The command with the options of the fields that these arguments may name.
+
+    All of them for help, and where an option is unknown, so that typing errors find their
+    neighbours; else only those that are used, since making eighty takes a while.
+    """
+    if not hasattr(command, "takes_fields"):
+        return command
     profile = PROFILES[DEFAULT]
     hints = get_type_hints(command, include_extras=True)
     kept = [
@@ -59,8 +71,11 @@ def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
         for p in inspect.signature(command).parameters.values()
         if p.name != GIVEN
     ]
+    used = _used(profile, arguments, {p.name.replace("_", "-") for p in kept})
     options = [
-        _parameter(field) for field in profile.fields if field.flag and field.name != profile.world
+        _parameter(field)
+        for field in profile.fields
+        if field.flag and field.name != profile.world and (used is None or field.name in used)
     ]
     names = {p.name for p in options}
 
@@ -76,6 +91,21 @@ def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
     run.__doc__ = command.__doc__
     run.__name__ = command.__name__
     return run
+
+
+def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str] | None:
+    """Fields that the arguments name; None if any argument is neither a field nor ``own``."""
+    fields: set[str] = set()
+    for argument in arguments:
+        if argument.startswith("-") and not argument.lstrip("-").isdecimal():
+            flag = argument.partition("=")[0].lstrip("-")
+            if flag in own or flag in {"moe", "dense"}:
+                continue
+            name = profile.spellings.get(flag.removeprefix("no-").replace("-", "_"))
+            if name is None:
+                return None
+            fields.add(name)
+    return fields
 
 
 def _moe() -> inspect.Parameter:

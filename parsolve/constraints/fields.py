@@ -24,7 +24,11 @@ MOST_ENTRIES = 1024
 """Longest list that a field takes; no model has more distinct layers or stages."""
 
 
-class FieldError(ValueError):
+class Misuse(ValueError):  # noqa: N818  (what the user did; the errors are its kinds)
+    """Something that the user can mend. The message says what to change."""
+
+
+class FieldError(Misuse):
     """A value that a field cannot hold. The message names the field and what it takes."""
 
 

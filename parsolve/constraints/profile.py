@@ -157,13 +157,9 @@ class Profile:
 
     # --- readings -----------------------------------------------------------------------
 
-    @cached_property
-    def accepts(self) -> Callable[[Values], bool]:
+    def accepts(self, values: Values) -> bool:
         """Whether no rule is violated, given the values of a configuration."""
-        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
-        for rule in self.rules:
-            lines.append(f"if {violated_source(*rule.nodes)}: return False")
-        return compiled("accepts", [*lines, "return True"])
+        return not self._fired(values)
 
     @cached_property
     def _fired(self) -> Callable[[Values], list[int]]:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from parsolve.constraints.fields import Misuse
+
 LARGEST_FILE = 10 * 2**20
 """Bytes; no config.json comes near."""
 
@@ -37,7 +39,7 @@ KV_HEADS = ("num_key_value_heads",)
 SINK_FAMILIES = ("gpt_oss",)
 
 
-class ModelError(ValueError):
+class ModelError(Misuse):
     """A model file that cannot be read. The message says what is wrong with which file."""
 
 

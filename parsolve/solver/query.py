@@ -10,7 +10,7 @@ from typing import Any as Anything
 from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, FieldError, Flag, Size, Sizes, suggestion
+from parsolve.constraints.fields import Choice, FieldError, Flag, Misuse, Size, Sizes, suggestion
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, is_label
 from parsolve.constraints.profile import Profile
 from parsolve.solver.numbers import divisors
@@ -22,7 +22,7 @@ MOST_FREE = 19
 Known = dict[str, int | str | bool]
 
 
-class QueryError(ValueError):
+class QueryError(Misuse):
     """A question that cannot be asked. The message says what to change."""
 
 

@@ -23,7 +23,7 @@ MOST_CHANGES = 4
 NEIGHBOURS = 16
 """How far from its value a plain count (a batch, a length) is changed step by step."""
 
-MOST_CANDIDATES = 100_000
+MOST_CANDIDATES = 40_000
 """Changes tried before the search gives up, about a second."""
 
 Change = dict[str, object]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from parsolve.constraints.fields import Choice, suggestion
+from parsolve.constraints.fields import Choice, Misuse, suggestion
 from parsolve.constraints.formula import (
     All,
     Any,
@@ -56,7 +56,7 @@ RELATIONS: dict[type[ast.cmpop], Relation] = {
 }
 
 
-class ConditionError(ValueError):
+class ConditionError(Misuse):
     """A condition that cannot be read. The message shows the text with a caret."""
 
     def __init__(self, problem: str, text: str, column: int) -> None:

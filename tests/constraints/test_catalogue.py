@@ -449,6 +449,8 @@ def test_what_a_rule_reports_or_a_field_knows_is_taken(
 def test_an_illegal_size_silences_rules_that_compute_with_it() -> None:
     values = HALO.config({"world_size": 8, "tp_size": 0, "use_hsdp": True, "ep_size": 8}).values
     assert [HALO.rules[i].id for i in HALO.violated(values)] == ["size-tp-min", "hsdp-with-ep"]
+    no_stage = HALO.config({"world_size": 8, "pp_size": 0, "pp_split": [4]}).values
+    assert [HALO.rules[i].id for i in HALO.violated(no_stage)] == ["size-pp-min"]
     negative = HALO.config({"world_size": 8, "gpus_per_node": -1, "nvlink_domain_size": -8}).values
     assert [HALO.rules[i].id for i in HALO.violated(negative)] == [
         "gpus-per-node-nonpositive",

@@ -19,6 +19,7 @@ from parsolve.constraints.formula import (
     Formula,
     Named,
     NamedFormula,
+    Node,
     Not,
     Quotient,
     Term,
@@ -292,7 +293,7 @@ def test_least_is_a_lower_bound(term: Term, bound: float) -> None:
 def test_every_divisor_of_the_profile_is_positive() -> None:
     """The constructor refuses others, so this only fails if the constructor stops doing so."""
     for rule in PROFILES["halo"].rules:
-        stack = list(rule.nodes)
+        stack: list[Node] = list(rule.nodes)
         while stack:
             node = stack.pop()
             stack.extend(children(node))

@@ -40,6 +40,7 @@ from parsolve.constraints.formula import (
     Not,
     Truth,
 )
+from parsolve.constraints.halo.fields import TRAINERS
 from parsolve.reference import halo as reference
 from tests.near_valid import (
     AXES,
@@ -296,6 +297,11 @@ CORNERS: tuple[dict[str, Anything], ...] = (
         )
     ),
     *(
+        {"world_size": 8, "ep_size": 8, "num_experts_per_tok": 8, "hidden_size": 8192}
+        | {"max_length": 16384, "per_device_train_batch_size": 1, "trainer": trainer}
+        for trainer in TRAINERS
+    ),
+    *(
         {"world_size": 16, "ep_size": 16, "ep_rows_per_device": 1, **more}
         for more in (
             {"max_length": 1, "gin_max_tokens_per_rank": 255},
@@ -306,7 +312,8 @@ CORNERS: tuple[dict[str, Anything], ...] = (
         )
     ),
 )
-"""The smallest sizes at which a rule applies, where neither examples nor the generator get."""
+"""Where neither examples nor the generator get: the smallest sizes at which a rule applies, and
+the rows of every trainer."""
 
 
 def any_value(field: Field) -> st.SearchStrategy[object]:
@@ -348,6 +355,33 @@ def configurations(draw: st.DrawFn) -> dict[str, Anything]:
 def test_drawn_configurations(fields: dict[str, Anything]) -> None:
     """Hypothesis finds and shrinks what the seeded loop might miss."""
     compare(HALO.config(fields).as_dict(everything=True))
+
+
+def test_quantities_that_the_validator_does_not_state() -> None:
+    """The others by their own plain arithmetic, on every accepted configuration."""
+    for sample in corpus():
+        if sample.first is not None:
+            continue
+        config = HALO.config(sample.fields)
+        known = HALO.derive(config.values)
+        ep, etp, tp, cp, pp = (
+            config[name] for name in ("ep_size", "expert_tp_size", "tp_size", "cp_size", "pp_size")
+        )
+        assert known["non_dp_replication"] * known["data_parallel_size"] == config["world_size"]
+        assert known["nodes_per_stage"] * pp == known["num_nodes"]
+        assert known["is_expert_tp_mode"] == (etp > 1)
+        assert known["is_tp_mode"] == (tp > 1)
+        assert known["is_cp_mode"] == (cp > 1)
+        assert known["is_pp_mode"] == (pp > 1)
+        assert known["is_ep_tp_mode"] == (ep * etp > 1 and tp > 1)
+        assert known["is_ep_cp_mode"] == (ep * etp > 1 and cp > 1)
+        experts = config["num_experts"]
+        whole = experts is not None and experts % ep == 0
+        assert known.get("experts_per_rank") == (experts // ep if whole else None)
+        rows = config["ep_rows_per_device"]
+        if rows is not None:
+            length = config["max_length"] or config["max_position_embeddings"] or 0
+            assert known.get("tokens_per_rank", 0) == rows * length // cp
 
 
 # The generator.

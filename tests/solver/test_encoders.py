@@ -1,0 +1,271 @@
+"""Every reading of a tree agrees with the compiled one, in value and in definedness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any as Anything
+
+import pytest
+import z3
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from parsolve.constraints.evaluate import (
+    Values,
+    compiled,
+    defined_source,
+    formula_source,
+    prologue,
+    term_source,
+)
+from parsolve.constraints.fields import Size
+from parsolve.constraints.formula import (
+    Any,
+    Arith,
+    BoolVariable,
+    Compare,
+    Const,
+    Divides,
+    Feature,
+    Formula,
+    If,
+    Named,
+    NamedFormula,
+    Node,
+    Not,
+    Quotient,
+    Term,
+    Truth,
+    all_of,
+    any_of,
+    divides,
+    if_,
+    largest,
+    quotient,
+)
+from parsolve.constraints.simplify import Simplifier, Undefined, arithmetic, related
+from parsolve.solver.finite import FiniteEncoder
+from parsolve.solver.finite import Literal as Z3Literal
+from parsolve.solver.integers import IntegerEncoder
+from tests import trees
+from tests.trees import FIELDS, assignment, colour, count, fast, split, wide, width
+
+THOROUGH = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+FREE = tuple(field.name for field in FIELDS if field.name != "split")
+
+
+def oracle(node: Node, values: Values) -> Anything:  # noqa: ANN401 - an integer, a label, a truth
+    """The compiled reading: the node's value, None where it is undefined."""
+    match node:
+        case Const() | Size() | Feature() | Arith() | Quotient() | If() | Named():
+            source = term_source(node)
+        case BoolVariable() | Truth() | Compare() | Divides() | Any() | Not() | NamedFormula():
+            source = formula_source(node)
+        case _:
+            source = formula_source(node) if hasattr(node, "parts") else term_source(node)
+    lines = [*prologue(FIELDS, [node]), f"return {source} if {defined_source(node)} else None"]
+    return compiled("read", lines)(values)
+
+
+def readings(values: Values) -> dict[str, int | str | bool]:
+    """Values as formulas read them, list features included."""
+    given_values = assignment(values)
+    entries = given_values.pop("split") or ()
+    known = {
+        field.name: field.unset if isinstance(field, Size) and value is None else value
+        for field, value in zip(FIELDS, given_values.values(), strict=False)
+    }
+    return known | {
+        "split.length": len(entries),
+        "split.smallest": min(entries, default=0),
+        "split.gcd": math.gcd(*entries),
+    }
+
+
+def features(values: Values) -> dict[str, int | str | bool]:
+    return {name: value for name, value in readings(values).items() if "." in name}
+
+
+def folded(formula: Formula, known: Mapping[str, int | str | bool]) -> Formula | None:
+    try:
+        return Simplifier(known).formula(formula)
+    except Undefined:
+        return None
+
+
+def truth_of(verdict: tuple[Z3Literal, Z3Literal]) -> bool | None:
+    """The truth that a verdict of constants stands for."""
+    assert verdict in {(True, False), (False, True), (False, False)}
+    return {(True, False): True, (False, True): False}.get(verdict)  # type: ignore[arg-type]
+
+
+def possible(solver: z3.Solver, literal: Z3Literal) -> bool:
+    """Whether the literal can hold beside what the solver holds."""
+    solver.push()
+    solver.add(literal)
+    result = solver.check()
+    solver.pop()
+    assert result != z3.unknown
+    return bool(result == z3.sat)
+
+
+# Finite domains.
+
+
+@THOROUGH
+@given(trees.formulas(), trees.values())
+def test_a_formula_over_single_values_is_decided_without_z3(
+    formula: Formula, values: Values
+) -> None:
+    encoder = FiniteEncoder({name: (assignment(values)[name],) for name in FREE})
+    left = folded(formula, features(values))
+    verdict = (False, False) if left is None else encoder.formula(left)
+    assert truth_of(verdict) is oracle(formula, values)
+    assert encoder.axioms == []
+
+
+@THOROUGH
+@given(trees.terms(), trees.values())
+def test_a_term_over_single_values_has_that_value_or_none(term: Term, values: Values) -> None:
+    encoder = FiniteEncoder({name: (assignment(values)[name],) for name in FREE})
+    expected = oracle(term, values)
+    try:
+        table = encoder.term(Simplifier(features(values)).term(term))
+    except Undefined:
+        table = {}
+    assert table == ({} if expected is None else {expected: True})
+
+
+@THOROUGH
+@given(trees.formulas(), st.lists(trees.values(), min_size=2, max_size=4), st.data())
+def test_a_formula_over_several_values_agrees_at_a_chosen_assignment(
+    formula: Formula, several: list[Values], data: st.DataObject
+) -> None:
+    """Z3's truth and falsehood under the chosen literals are those of the compiled reading."""
+    rows = [assignment(values) for values in several]
+    domains = {name: tuple(dict.fromkeys(row[name] for row in rows)) for name in FREE}
+    chosen = {name: data.draw(st.sampled_from(domains[name])) for name in FREE}
+    values = tuple({**chosen, "split": rows[0]["split"]}[field.name] for field in FIELDS)
+    encoder = FiniteEncoder(domains)
+    left = folded(formula, features(values))
+    yes, no = (False, False) if left is None else encoder.formula(left)
+    solver = z3.Solver()
+    solver.add(*encoder.axioms)
+    solver.add(*(encoder.chosen(name, value) for name, value in chosen.items()))
+    assert solver.check() == z3.sat
+    expected = oracle(formula, values)
+    assert possible(solver, yes) == (expected is True)
+    assert possible(solver, no) == (expected is False)
+
+
+def test_a_list_must_be_known_before_encoding() -> None:
+    with pytest.raises(ValueError, match="gcd of split must be known before encoding"):
+        FiniteEncoder({}).term(split.gcd)
+
+
+def test_a_value_outside_the_domain_is_never_chosen() -> None:
+    encoder = FiniteEncoder({"width": (1, 2)})
+    assert encoder.chosen("width", 3) is False
+    assert list(encoder.values("width")) == [1, 2]
+
+
+def test_an_unset_size_is_read_as_its_stand_in() -> None:
+    encoder = FiniteEncoder({"batch": (None, 4), "rows": (None, -1)})
+    assert list(encoder.term(trees.batch)) == [0, 4]
+    assert list(encoder.term(trees.rows)) == [-1]
+
+
+# Unbounded integers.
+
+
+@settings(THOROUGH, max_examples=250)
+@given(trees.formulas(height=2), trees.values())
+def test_the_integer_reading_agrees_where_every_variable_is_pinned(
+    formula: Formula, values: Values
+) -> None:
+    encoder = IntegerEncoder(FIELDS)
+    yes, no = encoder.formula(formula)
+    solver = z3.Solver()
+    solver.set("timeout", 10_000)
+    for name, value in readings(values).items():
+        if isinstance(value, bool):
+            solver.add(z3.Bool(name) == value)
+        elif isinstance(value, str):
+            solver.add(encoder.variable(name) == encoder._label(value))
+        else:
+            solver.add((z3.Int(name) if "." in name else encoder.variable(name)) == value)
+    solver.add(*encoder.axioms)
+    assert solver.check() == z3.sat
+    expected = oracle(formula, values)
+    assert possible(solver, yes) == (expected is True)
+    assert possible(solver, no) == (expected is False)
+    assert possible(solver, z3.Not(z3.Or(yes, no))) == (expected is None)
+
+
+def test_a_label_is_an_integer_of_its_own() -> None:
+    encoder = IntegerEncoder(FIELDS)
+    solver = z3.Solver()
+    yes, _ = encoder.formula(
+        all_of(colour != "red", colour != "green", colour != "blue", trees.width >= 1)
+    )
+    solver.add(yes, *encoder.axioms)
+    assert solver.check() == z3.unsat
+
+
+def test_equal_divisions_share_their_witnesses() -> None:
+    encoder = IntegerEncoder(FIELDS)
+    one, two = encoder.variable("count"), encoder.variable("width")
+    assert encoder.divided(one, two) is encoder.divided(one, two)
+    assert encoder.term(count) is encoder.term(count)
+
+
+# Partial knowledge.
+
+
+def illegal_too(values: Values, least: int, lower: int) -> Values:
+    """The same with sizes below their minimum, as a field that a rule checks may have."""
+    row = assignment(values) | {"width": least, "depth": lower}
+    return tuple(row[field.name] for field in FIELDS)
+
+
+@settings(THOROUGH, max_examples=600)
+@given(
+    st.one_of(trees.formulas(), trees.terms()),
+    trees.values(),
+    st.sets(st.sampled_from([*FREE, "split"])),
+    st.sampled_from((None, None, (0, 1), (-2, 3), (2, 0), (0, -1))),
+)
+def test_what_is_left_of_a_tree_means_the_same(
+    node: Node, values: Values, names: set[str], sizes: tuple[int, int] | None
+) -> None:
+    """Folding known values in and reading the rest equals reading it all, illegal sizes too."""
+    if sizes is not None:
+        values = illegal_too(values, *sizes)
+        names |= {"width", "depth"}
+    known = {n: v for n, v in readings(values).items() if n.partition(".")[0] in names}
+    simplifier = Simplifier(known)
+    try:
+        left: Node = (
+            simplifier.formula(node)  # type: ignore[arg-type]
+            if isinstance(oracle(node, values), bool) or hasattr(node, "parts")
+            else simplified(simplifier, node)
+        )
+    except Undefined:
+        assert oracle(node, values) is None
+        return
+    assert oracle(left, values) == oracle(node, values)
+    if names == {*FREE, "split"} and oracle(node, values) is not None:
+        assert isinstance(left, (Const, Truth))
+
+
+def simplified(simplifier: Simplifier, node: Node) -> Node:
+    match node:
+        case Const() | Size() | Feature() | Arith() | Quotient() | If() | Named():
+            return simplifier.term(node)
+        case _ if node in (colour,):
+            return simplifier.term(colour)
+        case _:
+            return simplifier.formula(node)  # type: ignore[arg-type]
