@@ -132,7 +132,8 @@ def exhaustive(
     places = [HALO.index_of[name] for name in (*ORDER, "ep_scope")]
     canonical = HALO.canonical["ep_scope"]
     accepts = HALO.accepts
-    top, ties = 0, set()
+    top: int = 0
+    ties: set[Layout] = set()
     for chosen in candidates or product(*[divisors(world)] * len(ORDER), SCOPES):
         for place, value in zip(places, chosen, strict=True):
             values[place] = value
@@ -143,5 +144,5 @@ def exhaustive(
             if reached > top:
                 top, ties = reached, set()
             if reached == top:
-                ties.add(Layout(*chosen[:-1], derived["ep_scope"]))
+                ties.add(Layout._make([*chosen[:-1], derived["ep_scope"]]))
     return top, frozenset(ties)

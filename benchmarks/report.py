@@ -47,7 +47,9 @@ def figure(value: float | None, unit: Unit) -> str:
         return f"{value:,.0f}/s"
     if value < 0.001:
         return f"{value * 1e6:.0f} µs"
-    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:,.3g} s"
+    if value < 1:
+        return f"{value * 1000:.3g} ms"
+    return f"{value:.3g} s" if value < 100 else f"{value:,.0f} s"
 
 
 def cells(row: Row) -> tuple[str, ...]:

@@ -60,7 +60,8 @@ class ConditionError(Misuse):
     """A condition that cannot be read. The message shows the text with a caret."""
 
     def __init__(self, problem: str, text: str, column: int) -> None:
-        line = text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
+        one_line = "".join(c if c.isprintable() else " " for c in text)
+        line = one_line if len(text) <= SHOWN else f"{one_line[: SHOWN - 3]}..."
         caret = " " * min(column, len(line)) + "^"
         super().__init__(f"{problem}\n  {line}\n  {caret}")
 
@@ -90,7 +91,8 @@ class _Reader:
                 warnings.simplefilter("ignore")  # Python would comment on the style of `1or`
                 self.tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError as error:
-            offset = (error.offset or 1) - 1 + self.indent
+            # Python points at nothing where the text ends too early
+            offset = (error.offset - 1 if error.offset else len(text.strip())) + self.indent
             raise self.error("this is not an expression", offset) from None
         except UnicodeEncodeError as error:
             raise self.error("this is not text", error.start + self.indent) from None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any as Anything
 
 from parsolve.constraints import PROFILES
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.query import Query, build_query
+from parsolve.solver.search import search
 
 HALO = PROFILES["halo"]
 
@@ -29,9 +29,9 @@ def question(
     )
 
 
-def moe(*worlds: int, **asked: Anything) -> Query:
-    """The same about a model with routed experts."""
-    return question(*worlds, model_kind="moe", **asked)
+def rows(query: Query) -> list[Values]:
+    """Values of every configuration that the search finds, in its order."""
+    return [query.completed(world, query.free, chosen) for world, chosen, _ in search(query)]
 
 
 def brute_force(query: Query) -> list[Values]:

@@ -21,27 +21,18 @@ from parsolve.constraints.evaluate import (
 )
 from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import (
-    Any,
-    Arith,
-    BoolVariable,
-    Compare,
-    Const,
-    Divides,
-    Feature,
     Formula,
-    If,
     Named,
-    NamedFormula,
     Node,
-    Not,
-    Quotient,
+    Operation,
+    Relation,
     Term,
     Truth,
     all_of,
     any_of,
     divides,
-    if_,
-    largest,
+    fields_of,
+    named_in,
     quotient,
 )
 from parsolve.constraints.simplify import Simplifier, Undefined, arithmetic, related
@@ -49,23 +40,28 @@ from parsolve.solver.finite import FiniteEncoder
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.integers import IntegerEncoder
 from tests import trees
-from tests.trees import FIELDS, assignment, colour, count, fast, split, wide, width
+from tests.trees import FIELDS, assignment, colour, count, fast, split, width
 
 THOROUGH = settings(
     max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
+DEFAULTS = tuple(field.default for field in FIELDS)
 FREE = tuple(field.name for field in FIELDS if field.name != "split")
 
 
-def oracle(node: Node, values: Values) -> Anything:  # noqa: ANN401 - an integer, a label, a truth
-    """The compiled reading: the node's value, None where it is undefined."""
-    match node:
-        case Const() | Size() | Feature() | Arith() | Quotient() | If() | Named():
-            source = term_source(node)
-        case BoolVariable() | Truth() | Compare() | Divides() | Any() | Not() | NamedFormula():
-            source = formula_source(node)
-        case _:
-            source = formula_source(node) if hasattr(node, "parts") else term_source(node)
+def of_formula(formula: Formula, values: Values) -> bool | None:
+    """The compiled reading: the formula's truth, None where it is undefined."""
+    value: bool | None = read(formula, formula_source(formula), values)
+    return value
+
+
+def of_term(term: Term, values: Values) -> int | str | None:
+    """The compiled reading: the term's value, None where it is undefined."""
+    value: int | str | None = read(term, term_source(term), values)
+    return value
+
+
+def read(node: Node, source: str, values: Values) -> Anything:  # noqa: ANN401 - any value
     lines = [*prologue(FIELDS, [node]), f"return {source} if {defined_source(node)} else None"]
     return compiled("read", lines)(values)
 
@@ -99,7 +95,7 @@ def folded(formula: Formula, known: Mapping[str, int | str | bool]) -> Formula |
 def truth_of(verdict: tuple[Z3Literal, Z3Literal]) -> bool | None:
     """The truth that a verdict of constants stands for."""
     assert verdict in {(True, False), (False, True), (False, False)}
-    return {(True, False): True, (False, True): False}.get(verdict)  # type: ignore[arg-type]
+    return {(True, False): True, (False, True): False}.get(verdict)
 
 
 def possible(solver: z3.Solver, literal: Z3Literal) -> bool:
@@ -123,7 +119,7 @@ def test_a_formula_over_single_values_is_decided_without_z3(
     encoder = FiniteEncoder({name: (assignment(values)[name],) for name in FREE})
     left = folded(formula, features(values))
     verdict = (False, False) if left is None else encoder.formula(left)
-    assert truth_of(verdict) is oracle(formula, values)
+    assert truth_of(verdict) is of_formula(formula, values)
     assert encoder.axioms == []
 
 
@@ -131,7 +127,7 @@ def test_a_formula_over_single_values_is_decided_without_z3(
 @given(trees.terms(), trees.values())
 def test_a_term_over_single_values_has_that_value_or_none(term: Term, values: Values) -> None:
     encoder = FiniteEncoder({name: (assignment(values)[name],) for name in FREE})
-    expected = oracle(term, values)
+    expected = of_term(term, values)
     try:
         table = encoder.term(Simplifier(features(values)).term(term))
     except Undefined:
@@ -156,7 +152,7 @@ def test_a_formula_over_several_values_agrees_at_a_chosen_assignment(
     solver.add(*encoder.axioms)
     solver.add(*(encoder.chosen(name, value) for name, value in chosen.items()))
     assert solver.check() == z3.sat
-    expected = oracle(formula, values)
+    expected = of_formula(formula, values)
     assert possible(solver, yes) == (expected is True)
     assert possible(solver, no) == (expected is False)
 
@@ -199,7 +195,7 @@ def test_the_integer_reading_agrees_where_every_variable_is_pinned(
             solver.add((z3.Int(name) if "." in name else encoder.variable(name)) == value)
     solver.add(*encoder.axioms)
     assert solver.check() == z3.sat
-    expected = oracle(formula, values)
+    expected = of_formula(formula, values)
     assert possible(solver, yes) == (expected is True)
     assert possible(solver, no) == (expected is False)
     assert possible(solver, z3.Not(z3.Or(yes, no))) == (expected is None)
@@ -231,41 +227,120 @@ def illegal_too(values: Values, least: int, lower: int) -> Values:
     return tuple(row[field.name] for field in FIELDS)
 
 
-@settings(THOROUGH, max_examples=600)
-@given(
-    st.one_of(trees.formulas(), trees.terms()),
-    trees.values(),
-    st.sets(st.sampled_from([*FREE, "split"])),
-    st.sampled_from((None, None, (0, 1), (-2, 3), (2, 0), (0, -1))),
-)
-def test_what_is_left_of_a_tree_means_the_same(
-    node: Node, values: Values, names: set[str], sizes: tuple[int, int] | None
-) -> None:
-    """Folding known values in and reading the rest equals reading it all, illegal sizes too."""
+PARTS = st.sets(st.sampled_from([*FREE, "split"]))
+SIZES = st.sampled_from((None, None, (0, 1), (-2, 3), (2, 0), (0, -1)))
+
+
+def told(
+    values: Values, names: set[str], sizes: tuple[int, int] | None
+) -> tuple[Values, dict[str, int | str | bool]]:
+    """Values, illegal sizes included, and what is known of them."""
     if sizes is not None:
         values = illegal_too(values, *sizes)
-        names |= {"width", "depth"}
-    known = {n: v for n, v in readings(values).items() if n.partition(".")[0] in names}
-    simplifier = Simplifier(known)
+        names = names | {"width", "depth"}
+    return values, {n: v for n, v in readings(values).items() if n.partition(".")[0] in names}
+
+
+@settings(THOROUGH, max_examples=600)
+@given(trees.formulas(), trees.values(), PARTS, SIZES)
+def test_what_is_left_of_a_formula_means_the_same(
+    formula: Formula, values: Values, names: set[str], sizes: tuple[int, int] | None
+) -> None:
+    """Folding known values in and reading the rest equals reading it all."""
+    values, known = told(values, names, sizes)
+    expected = of_formula(formula, values)
+    left = folded(formula, known)
+    if left is None:
+        assert expected is None
+    else:
+        assert of_formula(left, values) is expected
+        assert fields_of(left).isdisjoint(name.partition(".")[0] for name in known)
+
+
+@settings(THOROUGH, max_examples=600)
+@given(trees.terms(), trees.values(), PARTS, SIZES)
+def test_what_is_left_of_a_term_means_the_same(
+    term: Term, values: Values, names: set[str], sizes: tuple[int, int] | None
+) -> None:
+    values, known = told(values, names, sizes)
+    expected = of_term(term, values)
     try:
-        left: Node = (
-            simplifier.formula(node)  # type: ignore[arg-type]
-            if isinstance(oracle(node, values), bool) or hasattr(node, "parts")
-            else simplified(simplifier, node)
-        )
+        left = Simplifier(known).term(term)
     except Undefined:
-        assert oracle(node, values) is None
-        return
-    assert oracle(left, values) == oracle(node, values)
-    if names == {*FREE, "split"} and oracle(node, values) is not None:
-        assert isinstance(left, (Const, Truth))
+        assert expected is None
+    else:
+        assert of_term(left, values) == expected
+        assert fields_of(left).isdisjoint(name.partition(".")[0] for name in known)
 
 
-def simplified(simplifier: Simplifier, node: Node) -> Node:
-    match node:
-        case Const() | Size() | Feature() | Arith() | Quotient() | If() | Named():
-            return simplifier.term(node)
-        case _ if node in (colour,):
-            return simplifier.term(colour)
-        case _:
-            return simplifier.formula(node)  # type: ignore[arg-type]
+@settings(THOROUGH, max_examples=200)
+@given(trees.formulas(), trees.values())
+def test_a_formula_of_known_fields_is_a_constant_or_undefined(
+    formula: Formula, values: Values
+) -> None:
+    left = folded(formula, readings(values))
+    expected = of_formula(formula, values)
+    assert (left is None) == (expected is None)
+    assert left is None or (isinstance(left, Truth) and left.value is expected)
+
+
+def test_shared_quantities_stay_shared() -> None:
+    shared = Named("half", quotient(count, width))
+    left = Simplifier({"fast": True}).formula(all_of(shared > 1, fast, shared < 9))
+    found = [node for node in named_in(left) if isinstance(node, Named)]
+    assert [node.name for node in found] == ["half"]
+
+
+@pytest.mark.parametrize(
+    ("formula", "at", "expected"),
+    [
+        (divides(width, count), {"count": 6}, False),
+        (count // width == 0, {"count": 6}, None),
+        (quotient(count, width) == 0, {"count": 6}, None),
+        (divides(width, quotient(count, 4)), {"count": 6}, None),
+        (divides(width, quotient(count, 4)), {"count": 8}, False),
+        (divides(width * trees.depth, count), {"count": 6}, False),
+        (count % (width * trees.depth) == 0, {"count": 6}, None),
+        (quotient(count, width * trees.depth) == 0, {"count": 6}, None),
+        (any_of(fast, count % width == 0), {"fast": True}, True),
+    ],
+)
+def test_a_known_size_below_its_minimum_divides_nothing(
+    formula: Formula, at: dict[str, Anything], expected: object
+) -> None:
+    """A user may pin a size to 0: the reading is the compiled one, not a crash."""
+    values = tuple((assignment(DEFAULTS) | {"width": 0} | at)[field.name] for field in FIELDS)
+    assert of_formula(formula, values) is expected
+    left = folded(formula, {"width": 0})
+    assert (None if left is None else of_formula(left, values)) is expected
+
+
+@pytest.mark.parametrize("operation", ["+", "-", "*", "//", "%", "max", "min"])
+def test_arithmetic_is_that_of_python(operation: Operation) -> None:
+    for left in range(-4, 5):
+        for right in (1, 2, 3):
+            expected = {
+                "+": left + right,
+                "-": left - right,
+                "*": left * right,
+                "//": left // right,
+                "%": left % right,
+                "max": max(left, right),
+                "min": min(left, right),
+            }
+            assert arithmetic(operation, left, right) == expected[operation]
+
+
+@pytest.mark.parametrize(
+    ("relation", "expected"),
+    [
+        ("==", [False, True, False]),
+        ("!=", [True, False, True]),
+        ("<", [True, False, False]),
+        ("<=", [True, True, False]),
+        (">", [False, False, True]),
+        (">=", [False, True, True]),
+    ],
+)
+def test_relations_are_those_of_integers(relation: Relation, expected: list[bool]) -> None:
+    assert [related(relation, left, 2) for left in (1, 2, 3)] == expected
