@@ -1,8 +1,8 @@
 """The largest data parallelism of a cluster, proved, against an exhaustive loop.
 
 The loop tries every divisor of the world for every axis and every scope, asks the compiled
-rules (`accepts`), and keeps the best; it proves nothing. Where it would take more than about
-20 s it is not run: its time is extrapolated from a sample. The answer, with
+rules (`accepts`), and keeps the best; it proves nothing. With more than two million candidates
+(some 20 s) it is not run: its time is extrapolated from a random sample. The answer, with
 everything that is equally good, is compared with the loop's where it ran, and with that of the
 hand-written loops everywhere. A certificate's seconds are Z3's part: building the problem,
 proving the optimum and its ties and, once in a process, proving for every cluster that sizes
@@ -30,7 +30,7 @@ from parsolve.solver.numbers import divisors
 
 WORLDS = (64, 1_024, 8_192, 131_072, 100_800)
 SCOPES = ("auto", "node", "global")
-PATIENCE = 20.0
+MOST_CANDIDATES = 2_000_000
 SAMPLE = 20_000
 
 FRESH = """
@@ -60,7 +60,7 @@ def _rows(world: int, runs: int, *, assume_pp: bool) -> Iterator[Row]:
     sampled = random.Random(0).choices(divisors(world), k=SAMPLE * len(ORDER))
     sample = zip(*[iter(sampled)] * len(ORDER), SCOPES * SAMPLE, strict=False)
     estimate = seconds(lambda: loop(sample)) / SAMPLE * size
-    runs_loop = estimate <= PATIENCE
+    runs_loop = size <= MOST_CANDIDATES
 
     value, ties = ours = optimum(solve())
     same(f"{name}, by hand", ours, by_hand(world, assume_pp=assume_pp))

@@ -16,8 +16,9 @@ MET = {True: "yes", False: "NO", None: ""}
 PAGE = """# Benchmarks
 
 Written by `python -m benchmarks --markdown docs/benchmarks.md`, from the project root, in an
-environment with `parsolve[test]`. `python -m benchmarks NAME...` runs some of {names}; `--runs N`
-sets how often each thing is measured, `--json FILE` keeps the figures.
+environment with `parsolve[test]`; about four minutes. `python -m benchmarks NAME...` runs some of
+{names}; `--runs N` sets how often each thing is
+measured, `--json FILE` keeps the figures.
 
 Every ratio is ours / theirs, of two things measured in the same run, in turns (A B A B); figures
 and ratios are medians, so a ratio is not exactly the quotient of the figures beside it. What the

@@ -101,11 +101,12 @@ class Commands(TyperGroup):
         """The command to run, built from its module."""
         self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
-        return name, build(str(name), rest) if command is not None else None, rest
+        used = None if ctx.resilient_parsing else rest  # completion may ask for any option
+        return name, build(str(name), used) if command is not None else None, rest
 
 
-def build(name: str, arguments: Sequence[str]) -> Any:  # noqa: ANN401  (typer's own)
-    """The command with the options that the arguments need."""
+def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (typer's own)
+    """The command with the options that the arguments need, or with all."""
     module, function = FUNCTIONS[name]
     from parsolve.cli.options import CONTEXT, with_options  # noqa: PLC0415
 

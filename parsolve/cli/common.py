@@ -103,7 +103,6 @@ def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:
             sys.stderr.write(f"parsolve: {error}\n")
             raise typer.Exit(MISUSE) from None
         except KeyboardInterrupt:
-            sys.stderr.write("parsolve: interrupted\n")
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
             drop_output()

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import NoneType
 from typing import BinaryIO, NoReturn
 
 from parsolve.constraints.fields import FieldError, Misuse
@@ -16,6 +17,17 @@ from parsolve.solver.check import check
 
 LONGEST_LINE = 2**20
 """Bytes; a configuration has some hundreds."""
+
+
+JSON_NAMES: dict[type, str] = {
+    list: "an array",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    NoneType: "null",
+}
+"""What a reader of JSON calls the values that Python has for it."""
 
 
 class FileError(Misuse):
@@ -81,7 +93,7 @@ def _object(line: bytes) -> dict[str, object]:
         message = f"not UTF-8 text at byte {error.start + 1}"
         raise FieldError(message) from None
     try:
-        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_unique)
+        value = READER.decode(text)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg} at column {error.colno}"
         raise FieldError(message) from None
@@ -94,7 +106,7 @@ def _object(line: bytes) -> dict[str, object]:
         message = "not a configuration: a number has too many digits"
         raise FieldError(message) from None
     if not isinstance(value, dict):
-        message = f"expected a JSON object, got {type(value).__name__}"
+        message = f"expected a JSON object, got {JSON_NAMES[type(value)]}"
         raise FieldError(message)
     return value
 
@@ -114,12 +126,15 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return result
 
 
+READER = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=_unique)
+
+
 def _lines(path: str) -> Iterator[tuple[int, bytes]]:
     """Numbered lines that are not blank, read as they come and never held in memory."""
-    if path == "-":
-        yield from _numbered(sys.stdin.buffer)
-        return
     try:
+        if path == "-":
+            yield from _numbered(sys.stdin.buffer)
+            return
         with Path(path).open("rb") as file:
             yield from _numbered(file)
     except OSError as error:
@@ -134,5 +149,5 @@ def _numbered(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
         whole = line.endswith(b"\n")
         while not whole and (rest := file.readline(LONGEST_LINE)):
             whole = rest.endswith(b"\n")
-        if line.strip():
+        if line.strip() or len(line) > LONGEST_LINE:
             yield number, line

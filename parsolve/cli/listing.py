@@ -15,8 +15,11 @@ from itertools import chain
 
 from parsolve.cli.screen import Screen
 from parsolve.cli.text import differences, summary_cells
+from parsolve.constraints.formula import fields_of
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Solution, as_data, to_json
+from parsolve.solver.check import cautions
+from parsolve.solver.query import Query
 from parsolve.solver.solve import Listing, searched
 
 
@@ -31,6 +34,7 @@ def write_listing(listing: Listing, form: str) -> bool:
     writers = {"table": _table, "json": _json, "jsonl": _jsonl, "csv": _csv}
     with _interruptible(listing):
         writers[form](listing, chain((first,), stream))
+    _cautions(listing.query, first)
     _statement(listing)
     return True
 
@@ -57,6 +61,16 @@ def _statement(listing: Listing) -> None:
     else:
         text = f"incomplete: {listing.stopped}; {listing.count} shown"
     sys.stderr.write(f"parsolve: {text}\n")
+
+
+def _cautions(query: Query, first: Solution) -> None:
+    """Warnings that hold for every configuration of the listing, on standard error."""
+    profile = query.profile
+    varied = {*query.free, profile.world}
+    same = {w.id for w in profile.warnings if not fields_of(w.when) & varied}
+    for caution in cautions(profile.config(first.config)):
+        if caution.warning in same:
+            sys.stderr.write(f"parsolve: warning: {caution.warning}: {caution.reason}\n")
 
 
 def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
@@ -113,11 +127,18 @@ def _csv(listing: Listing, solutions: Iterable[Solution]) -> None:
         defaults = {f.name: f.default for f in profile.fields}
         row = [solution.config.get(name, defaults[name]) for name in knobs]
         row += [solution.derived.get(name, "") for name in quantities]
-        writer.writerow([str(v).lower() if isinstance(v, bool) else v for v in row])
+        writer.writerow(map(_cell, row))
+
+
+def _cell(value: object) -> object:
+    """A value as the command line takes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
 
 
 def columns(profile: Profile, listing: Listing) -> list[str]:
     """Fields that a listing's rows state: always shown, free or pinned."""
     query = listing.query
-    wanted = profile.shown | set(query.free) | set(query.pins)
+    wanted = {*profile.shown, *query.free, *query.pins}
     return [field.name for field in profile.fields if field.name in wanted]

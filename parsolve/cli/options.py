@@ -16,6 +16,9 @@ from parsolve.constraints.profile import Profile
 DEFAULT = "halo"
 GIVEN = "given"
 
+UNSET = "unset"
+"""How answers and options spell that an optional number is not given."""
+
 MOE_PANEL = "Model"
 FEW_CHOICES = 6
 """So many are spelled out in help."""
@@ -56,7 +59,9 @@ def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def with_options(command: Callable[..., None], arguments: Sequence[str]) -> Callable[..., None]:
+def with_options(
+    command: Callable[..., None], arguments: Sequence[str] | None
+) -> Callable[..., None]:
     """The command with the options of the fields that these arguments may name.
 
     All of them for help, and where an option is unknown, so that typing errors find their
@@ -71,13 +76,14 @@ def with_options(command: Callable[..., None], arguments: Sequence[str]) -> Call
         for p in inspect.signature(command).parameters.values()
         if p.name != GIVEN
     ]
-    used = _used(profile, arguments, {p.name.replace("_", "-") for p in kept})
+    own = {p.name.replace("_", "-") for p in kept}
+    used = None if arguments is None else _used(profile, arguments, own)
     options = [
         _parameter(field)
         for field in profile.fields
         if field.flag and field.name != profile.world and (used is None or field.name in used)
     ]
-    names = {p.name for p in options}
+    names = [p.name for p in options]
 
     def run(**values: Any) -> None:  # noqa: ANN401  (typer passes what it parsed)
         typed = {name: values.pop(name) for name in names}
@@ -135,9 +141,10 @@ def _parameter(field: Field) -> inspect.Parameter:
         case Choice():
             kind, metavar = str | None, "NAME"
         case Sizes():
-            kind, metavar = str | None, "N,N,..."
+            kind, metavar = str | None, "N,N"
     option = typer.Option(
         name,
+        parser=_number_or_unset if isinstance(field, Size) and field.optional else None,
         help=f"{field.about}{_default_words(field)}",
         rich_help_panel=field.panel,
         metavar=metavar,
@@ -149,6 +156,15 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind, option],
     )
+
+
+def _number_or_unset(text: str) -> int | str:
+    """``4096``, or ``unset`` as answers say it."""
+    try:
+        return text if text == UNSET else int(text)
+    except ValueError:
+        message = f"{text!r:.60} is not a valid int."
+        raise typer.BadParameter(message) from None
 
 
 def _default_words(field: Field) -> str:
@@ -170,7 +186,10 @@ def _given(profile: Profile, typed: Mapping[str, Any], moe: bool | None) -> dict
         if value is None:
             continue
         field = profile.field_of[name]
-        given[name] = numbers(field, value) if isinstance(field, Sizes) else value
+        if value == UNSET and isinstance(field, (Size, Sizes)):
+            given[name] = None
+        else:
+            given[name] = numbers(field, value) if isinstance(field, Sizes) else value
     if moe is not None:
         given["model_kind"] = "moe" if moe else "dense"
     return given
@@ -181,7 +200,7 @@ def numbers(field: Sizes, text: str) -> list[int]:
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        message = f"--{field.flag} takes integers separated by commas, got {text!r}"
+        message = f"--{field.flag} takes integers separated by commas, got {text!r:.60}"
         raise UsageError(message) from None
 
 
@@ -197,7 +216,10 @@ def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str,
             text = os.environ.get(field.env)
             if text is None:
                 continue
-            value = int(text) if text.strip().lstrip("-").isdecimal() else -1
+            try:
+                value = int(text)
+            except ValueError:
+                value = -1
             if field.name == "nvlink_domain_env":
                 found[field.name] = value if 0 < value <= field.maximum else -1
             elif 0 <= value <= field.maximum:
@@ -213,7 +235,7 @@ def worlds(text: str) -> list[int]:
         try:
             first, last = int(low), int(high if dots else low)
         except ValueError:
-            message = f"a world is a number, a list (8,16) or a range (8..512), got {part!r}"
+            message = f"a world is a number, a list (8,16) or a range (8..512), got {part!r:.60}"
             raise UsageError(message, param_hint="'--world'") from None
         if first < 1:
             message = (

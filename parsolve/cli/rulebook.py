@@ -70,13 +70,4 @@ def show(profile: Profile, index: int) -> None:
 
 
 def _options(profile: Profile, given: Any) -> str:  # noqa: ANN401  (an example's values)
-    parts = []
-    for name, value in given.items():
-        field = profile.field_of[name]
-        if field.flag:
-            parts.append(option(field, value))
-        elif name == "model_kind":
-            parts.append("--moe" if value == "moe" else "--dense")
-        else:
-            parts.append(f"({name} = {value})")
-    return " ".join(parts)
+    return " ".join(option(profile.field_of[name], value) for name, value in given.items())

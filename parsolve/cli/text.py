@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Field, Flag, Sizes
+from parsolve.constraints.fields import Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile, holds
 from parsolve.solver.answer import (
     Accepted,
@@ -29,7 +29,11 @@ SHORT = 160
 
 
 def option(field: Field, value: object) -> str:
-    """The command line option that gives the field this value."""
+    """The command line option, or the environment, that gives the field this value."""
+    if not field.flag:
+        if isinstance(field, Size) and field.env:
+            return f"{field.env}={value}"
+        return f"--{value}" if value in {"moe", "dense"} else f"({field.name} = {value})"
     if isinstance(field, Flag):
         return f"--{field.flag}" if value else f"--no-{field.flag}"
     if isinstance(field, Sizes) and isinstance(value, (list, tuple)):

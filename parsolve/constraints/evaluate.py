@@ -157,22 +157,23 @@ def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
     """Statements that bind every name the nodes read, from ``values`` in field order."""
     nodes = tuple(nodes)
     reads = fields_of(*nodes)
-    lines: list[str] = []
-    for index, field in enumerate(fields):
-        if field.name not in reads:
+    names = [
+        f"{field.name}_entries" if isinstance(field, Sizes) else field.name for field in fields
+    ]
+    lines = [f"({', '.join(names)},) = values"] if reads else []
+    for field in fields:
+        name = field.name
+        if name not in reads:
             continue
         if isinstance(field, Sizes):
-            lines += [
-                f"{field.name}_entries = values[{index}] or ()",
-                f"{field.name}_length = len({field.name}_entries)",
-                f"{field.name}_smallest = min({field.name}_entries, default=0)",
-                f"{field.name}_gcd = gcd(*{field.name}_entries)",
-            ]
+            lines.append(f"if {name}_entries is None: {name}_entries = ()")
+            lines.append(
+                f"{name}_length, {name}_smallest, {name}_gcd = "
+                f"(len({name}_entries), min({name}_entries), gcd(*{name}_entries)) "
+                f"if {name}_entries else (0, 0, 0)"
+            )
         elif isinstance(field, Size) and field.optional:
-            lines.append(f"{field.name} = values[{index}]")
-            lines.append(f"if {field.name} is None: {field.name} = {field.unset}")
-        else:
-            lines.append(f"{field.name} = values[{index}]")
+            lines.append(f"if {name} is None: {name} = {field.unset}")
     return lines + derived_lines(named_in(*nodes))
 
 

@@ -108,8 +108,8 @@ class Profile:
     short_names: Mapping[str, str]
     """Short spellings of derived quantities, for conditions and objectives."""
     disagreements: tuple[Disagreement, ...] = ()
-    shown: frozenset[str] = frozenset()
-    """Fields that an answer always shows, default or not."""
+    shown: tuple[str, ...] = ()
+    """Fields that an answer always shows first, default or not."""
 
     @cached_property
     def field_of(self) -> Mapping[str, Field]:
@@ -137,11 +137,6 @@ class Profile:
         return tuple(field.default for field in self.fields)
 
     @cached_property
-    def columns(self) -> tuple[tuple[str, Anything, bool], ...]:
-        """Name, default and whether always shown, of each field."""
-        return tuple((f.name, f.default, f.name in self.shown) for f in self.fields)
-
-    @cached_property
     def stages(self) -> tuple[str, ...]:
         """Stages of the rules, in the order of evaluation in which they first occur."""
         return tuple(dict.fromkeys(rule.stage for rule in self.rules))
@@ -159,7 +154,14 @@ class Profile:
 
     def accepts(self, values: Values) -> bool:
         """Whether no rule is violated, given the values of a configuration."""
-        return not self._fired(values)
+        return self._accepts(values)
+
+    @cached_property
+    def _accepts(self) -> Callable[[Values], bool]:
+        """Like `violated`, but done at the first violation: searches ask this most."""
+        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
+        lines += [f"if {violated_source(*rule.nodes)}: return False" for rule in self.rules]
+        return compiled("accepts", [*lines, "return True"])
 
     @cached_property
     def _fired(self) -> Callable[[Values], list[int]]:
@@ -326,12 +328,16 @@ class Config:
         return Config(self.profile, tuple(values))
 
     def as_dict(self, *, everything: bool = False) -> dict[str, Anything]:
-        """Field values by name: those always shown and those off their default, or all."""
+        """Field values by name: those always shown, then those off their default; or all."""
         profile = self.profile
-        return {
+        names = profile.index_of
+        if everything:
+            return dict(zip(names, self.values, strict=True))
+        columns = zip(names, self.values, profile.defaults, strict=True)
+        return {name: self.values[names[name]] for name in profile.shown} | {
             name: value
-            for (name, default, always), value in zip(profile.columns, self.values, strict=True)
-            if everything or always or (value is not default and value != default)
+            for name, value, default in columns
+            if value is not default and value != default
         }
 
     def accepted(self) -> bool:

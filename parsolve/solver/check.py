@@ -53,9 +53,12 @@ def cautions(config: Config) -> tuple[Caution, ...]:
 def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | Rejected:
     """Accept or reject a configuration.
 
-    ``shown_repairs`` bounds how many of the nearest alternatives are computed and shown; 0
-    leaves them out.
+    ``shown_repairs`` bounds how many of the nearest alternatives are shown; 0 leaves them out
+    and computes none. Raises `ValueError` if it is negative.
     """
+    if shown_repairs < 0:
+        message = f"the number of repairs to show is at least 0, got {shown_repairs}"
+        raise ValueError(message)
     profile, values = config.profile, config.values
     violated = profile.violated(values)
     if not violated:

@@ -10,9 +10,11 @@ same question always gets the same answer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import combinations, islice
 from typing import Any as Anything
+from typing import assert_never
 
 import z3
 
@@ -27,6 +29,7 @@ from parsolve.solver.finite import FiniteEncoder, conjunction, negation
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.numbers import divisors
 from parsolve.solver.query import Condition, Query, domain, read_values
+from parsolve.solver.repair import effective_values
 from parsolve.solver.search import search
 
 MOST_ROUNDS = 200
@@ -76,6 +79,8 @@ def explain(query: Query, deadline: Deadline) -> Conflict | Undecided:
                 conditions.append(text)
             case str(name):
                 pins[name] = query.pins[name]
+            case _:
+                assert_never(part.content)
     return Conflict(
         profile=query.profile.name,
         world=world,
@@ -111,6 +116,8 @@ class _Problem:
             self._add(condition, _true(simplifier, encoder, condition.formula))
         for name in released:
             self._add(name, encoder.chosen(name, query.pins[name]))
+        for spelling in query.canonical:
+            self.solver.add(_true(simplifier, encoder, spelling))
         for axiom in encoder.axioms:
             self.solver.add(axiom)
         searched = [n for n in names if getattr(profile.field_of[n], "divides", "")]
@@ -118,8 +125,8 @@ class _Problem:
             f"{', '.join(searched)} over the divisors of {world} and every number that the "
             "question names"
             if searched
-            else "no knob is free"
-        )
+            else "no size is free"
+        ) + ("; one spelling of each configuration" if query.canonical else "")
 
     def _add(self, content: Rule | Condition | str, literal: Z3Literal, index: int = -1) -> None:
         if literal is not True:
@@ -300,13 +307,15 @@ def _relaxed(
         {name: value for name, value in query.pins.items() if name not in names},
         tuple(c for c in query.conditions if c.text not in dropped),
         free=free,
+        config=config,
+        question=query,
     )
-    opened = replace(opened, config=config, question=query)
     best: tuple[tuple[Anything, ...], Config] | None = None
+    before = effective_values(config)
     preferences = [preference.term for preference in query.profile.preferences]
     for world, values, order in search(opened, preferences, deadline):
         candidate = Config(query.profile, opened.completed(world, free, values))
-        moved = tuple(_distance(config[name], candidate[name]) for name in names)
+        moved = tuple(_distance(before[name], candidate[name]) for name in names)
         key = (sum(moved), world, order, tuple(map(str, values)))
         if best is None or key < best[0]:
             best = (key, candidate)
@@ -331,12 +340,15 @@ def _distance(before: object, after: object) -> float:
 class _Opened(Query):
     """A query some of whose pins are free, over the values that a conflict considers."""
 
-    config: Config | None = None
-    question: Query | None = None
+    config: Config = field(kw_only=True)
+    question: Query = field(kw_only=True)
+
+    @cached_property
+    def canonical(self) -> tuple[Formula, ...]:
+        """Those of the question: a pin that is let go may take any spelling."""
+        return self.question.canonical
 
     def domain(self, name: str, world: int) -> tuple[Anything, ...]:
         """Values of the conflict's widened domain."""
-        if self.config is None or self.question is None:
-            return super().domain(name, world)
         changed = self.config.replaced({self.profile.world: world})
         return _widened(self.question, changed, name)

@@ -49,9 +49,7 @@ def conjunction(parts: Iterable[Literal]) -> Literal:
             return False
         if part is not True:
             kept.append(part)
-    if not kept:
-        return True
-    return kept[0] if len(kept) == 1 else z3.And(kept)
+    return _joined(z3.Z3_mk_and, kept) if kept else True
 
 
 def disjunction(parts: Iterable[Literal]) -> Literal:
@@ -62,9 +60,20 @@ def disjunction(parts: Iterable[Literal]) -> Literal:
             return True
         if part is not False:
             kept.append(part)
-    if not kept:
-        return False
-    return kept[0] if len(kept) == 1 else z3.Or(kept)
+    return _joined(z3.Z3_mk_or, kept) if kept else False
+
+
+def _joined(make: Callable[..., Anything], parts: Sequence[z3.BoolRef]) -> z3.BoolRef:
+    """The junction of one or more literals.
+
+    ``z3.And`` and ``z3.Or`` examine every argument again, which takes most of the time that
+    building a problem takes; these literals are known to be Booleans of one context.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    context = z3.main_ctx()
+    arguments = (z3.Ast * len(parts))(*(part.as_ast() for part in parts))
+    return z3.BoolRef(make(context.ref(), len(parts), arguments), context)
 
 
 def negation(literal: Literal) -> Literal:

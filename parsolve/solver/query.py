@@ -84,13 +84,10 @@ class Query:
         """Values that the search tries for a free knob."""
         return domain(self.profile, name, world)
 
-    def known(self, world: int | None, free: Iterable[str]) -> Known:
-        """Values, as formulas read them, of every field that is not free."""
-        open_names = {*free} | ({self.profile.world} if world is None else set())
-        values = list(self.base)
-        if world is not None:
-            values[self.profile.index_of[self.profile.world]] = world
-        return read_values(self.profile, tuple(values), but=open_names)
+    @property
+    def known(self) -> Known:
+        """Values, as formulas read them, of every field that is neither free nor the world."""
+        return read_values(self.profile, self.base, but=(*self.free, self.profile.world))
 
     def completed(self, world: int, free: Sequence[str], chosen: Sequence[Anything]) -> Values:
         """The values of the configuration in which the free knobs are so chosen."""

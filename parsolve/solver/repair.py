@@ -11,6 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import log2
+from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.fields import Choice, Flag, Size, Sizes
@@ -44,8 +45,8 @@ class Nearest:
 def repairs(config: Config) -> Nearest:
     """The nearest accepted configurations.
 
-    Nearest is: fewest knobs changed, then fewest axes switched off or on a legal value
-    given up for 1; ties are sorted by how little the values move. No changes if no repair of
+    Nearest is: fewest knobs changed, then fewest axes switched off; ties are sorted by how
+    little the values move. No changes if no repair of
     at most `MOST_CHANGES` knobs exists. Where a rule that reads no knob is violated, no knob
     could mend that, and numbers of the cluster count as knobs.
     """
@@ -138,6 +139,8 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
             return tuple(d for d in divisors(world) if d != value)
         case Size(default=default):
             return _counts(value, field.minimum, default)
+        case _:
+            assert_never(field)
 
 
 def _counts(value: int | None, minimum: int, default: int | None) -> tuple[object, ...]:
@@ -155,14 +158,15 @@ def _nearest(config: Config, changes: list[Change]) -> tuple[Mapping[str, object
 
     def given_up(change: Change) -> int:
         axes = config.profile.axes
-        return sum(1 for name, value in change.items() if name in axes and value == 1)
+        return sum(name in axes and value == 1 < config[name] for name, value in change.items())
 
     fewest = min(map(given_up, changes), default=0)
+    effective = effective_values(config)
     kept: list[Mapping[str, object]] = []
     sides: set[object] = set()
     for change in sorted(
         (change for change in changes if given_up(change) == fewest),
-        key=lambda change: _movement(config, change),
+        key=lambda change: _movement(config, effective, change),
     ):
         side = _side(config, change)
         if side is None or side not in sides:
@@ -184,12 +188,21 @@ def _side(config: Config, change: Change) -> object:
     return None
 
 
-def _movement(config: Config, change: Change) -> tuple[object, ...]:
+def effective_values(config: Config) -> Mapping[str, object]:
+    """Every field's value; of a number that was left to auto, what it comes to."""
+    derived = config.profile.derive(config.values)
+    numbers = {name: value for name, value in derived.items() if type(value) is int}
+    return config.as_dict(everything=True) | numbers
+
+
+def _movement(
+    config: Config, effective: Mapping[str, object], change: Change
+) -> tuple[object, ...]:
     """How far the values move (in doublings), then field order and value: a total order."""
     moved = 0.0
     place: list[tuple[int, str]] = []
     for name, value in change.items():
-        before = config[name]
+        before = effective[name]
         if isinstance(value, int) and isinstance(before, int) and not isinstance(value, bool):
             moved += abs(log2(max(1, value)) - log2(max(1, before)))
         else:

@@ -77,7 +77,7 @@ def residue(query: Query, world: int | None, terms: tuple[Term, ...] = ()) -> Re
 def _open_residue(query: Query, terms: tuple[Term, ...]) -> Residue:
     rules = ((i, rule.when, rule.requires) for i, rule in enumerate(query.profile.rules))
     needs = (*query.canonical, *(condition.formula for condition in query.conditions))
-    return _folded(Simplifier(query.known(None, query.free)), rules, needs, terms)
+    return _folded(Simplifier(query.known), rules, needs, terms)
 
 
 def _folded(

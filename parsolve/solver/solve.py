@@ -315,10 +315,9 @@ def _key(value: object) -> tuple[int, str]:
 
 
 def _precedes(query: Query, one: Sequence[int], other: Sequence[int]) -> bool:
-    for goal, a, b in zip(query.objectives, one, other, strict=True):
-        if a != b:
-            return goal.better(a, b)
-    return False
+    """Whether the first objective in which the two differ is better."""
+    pairs = zip(query.objectives, one, other, strict=True)
+    return next(goal.better(a, b) for goal, a, b in pairs if a != b)
 
 
 def _dominates(query: Query, one: Sequence[int], other: Sequence[int]) -> bool:

@@ -43,7 +43,7 @@ from tests import trees
 from tests.trees import FIELDS, assignment, colour, count, fast, split, width
 
 THOROUGH = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 DEFAULTS = tuple(field.default for field in FIELDS)
 FREE = tuple(field.name for field in FIELDS if field.name != "split")
@@ -241,7 +241,7 @@ def told(
     return values, {n: v for n, v in readings(values).items() if n.partition(".")[0] in names}
 
 
-@settings(THOROUGH, max_examples=600)
+@settings(THOROUGH, max_examples=400)
 @given(trees.formulas(), trees.values(), PARTS, SIZES)
 def test_what_is_left_of_a_formula_means_the_same(
     formula: Formula, values: Values, names: set[str], sizes: tuple[int, int] | None
@@ -257,7 +257,7 @@ def test_what_is_left_of_a_formula_means_the_same(
         assert fields_of(left).isdisjoint(name.partition(".")[0] for name in known)
 
 
-@settings(THOROUGH, max_examples=600)
+@settings(THOROUGH, max_examples=400)
 @given(trees.terms(), trees.values(), PARTS, SIZES)
 def test_what_is_left_of_a_term_means_the_same(
     term: Term, values: Values, names: set[str], sizes: tuple[int, int] | None

@@ -81,6 +81,7 @@ QUESTIONS: tuple[tuple[dict[str, Anything], tuple[str, ...]], ...] = (
     ({"ep_size": 0}, ()),
     ({"expert_tp_size": -2}, ()),
     ({"tp_size": 5}, ()),
+    ({"gpus_per_node": 5}, ("nodes >= 1",)),
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 from collections.abc import Mapping
 
@@ -318,6 +319,18 @@ def test_deep_nesting_is_refused(text: str) -> None:
 def test_nesting_beyond_python_s_own_limits_is_refused(text: str) -> None:
     with pytest.raises(ConditionError):
         parse_condition(HALO, text)
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, ValueError])
+def test_whatever_python_s_parser_raises_is_a_condition_error(
+    monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(ast, "parse", fail)
+    with pytest.raises(ConditionError, match="the expression is nested too deeply"):
+        parse_condition(HALO, "tp == 1")
 
 
 def test_a_long_chain_is_not_deep() -> None:

@@ -122,17 +122,15 @@ HALO = Profile(
         "nodes": "num_nodes",
     },
     disagreements=DISAGREEMENTS,
-    shown=frozenset(
-        (
-            "world_size",
-            "gpus_per_node",
-            "nvlink_domain_size",
-            "ep_size",
-            "expert_tp_size",
-            "tp_size",
-            "cp_size",
-            "pp_size",
-            "ep_scope",
-        )
+    shown=(
+        "world_size",
+        "gpus_per_node",
+        "nvlink_domain_size",
+        "tp_size",
+        "cp_size",
+        "ep_size",
+        "expert_tp_size",
+        "pp_size",
+        "ep_scope",
     ),
 )

@@ -1,0 +1,237 @@
+"""The Python API: three functions, frozen answers, misuse that says what to change."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any as Anything
+
+import pytest
+
+import parsolve
+from parsolve.solver.answer import Accepted, Best, Conflict, Rejected, Solutions, Undecided
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_three_functions() -> None:
+    assert sorted(parsolve.__all__) == ["best", "check", "solutions"]
+
+
+def test_check_accepts_and_rejects() -> None:
+    accepted = parsolve.check(world_size=8, ep_size=8)
+    assert isinstance(accepted, Accepted)
+    assert accepted.profile == "halo"
+    assert accepted.derived["data_parallel_size"] == 8
+    rejected = parsolve.check({"world_size": 8, "expert_parallel_size": 4})
+    assert isinstance(rejected, Rejected)
+    assert [violation.rule for violation in rejected.violations] == ["ep-single-domain-multi-group"]
+    assert rejected.repairs is not None
+    assert [repair.change for repair in rejected.repairs] == [
+        {"ep_size": 2},
+        {"ep_size": 8},
+        {"expert_tp_size": 2},
+    ]
+
+
+def test_a_keyword_overrides_the_mapping() -> None:
+    assert isinstance(parsolve.check({"world_size": 8, "ep_size": 4}, ep_size=8), Accepted)
+
+
+def test_repairs_may_be_bounded_or_left_out() -> None:
+    one = parsolve.check(world_size=8, ep_size=4, repairs=1)
+    none = parsolve.check(world_size=8, ep_size=4, repairs=0)
+    assert isinstance(one, Rejected)
+    assert isinstance(none, Rejected)
+    assert one.repairs is not None
+    assert (len(one.repairs), one.more_repairs) == (1, 2)
+    assert (none.repairs, none.more_repairs) == (None, None)
+
+
+def test_every_spelling_and_whole_floats_are_taken() -> None:
+    answers = [
+        parsolve.check(world=8, tp=2),
+        parsolve.check(world_size=8, tp_size=2.0),
+        parsolve.check({"world_size": 8.0, "tensor_parallel_size": 2}),
+    ]
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_solutions_of_one_world_and_of_several() -> None:
+    one = parsolve.solutions(world=8, moe=True)
+    assert isinstance(one, Solutions)
+    assert one.complete
+    assert one.count == len(one.solutions)
+    several = parsolve.solutions(world=[16, 8, 8], moe=True)
+    assert isinstance(several, Solutions)
+    assert several.solutions[: one.count] == one.solutions
+    assert {row.config["world_size"] for row in several.solutions} == {8, 16}
+    assert parsolve.solutions(world=range(8, 17, 8), moe=True) == several or (
+        several.certificate is not None
+    )
+    whole = parsolve.solutions(world=8.0, moe=True)  # type: ignore[arg-type]
+    assert isinstance(whole, Solutions)
+    assert whole.solutions == one.solutions
+
+
+def test_solutions_take_conditions_pins_limits_and_further_knobs() -> None:
+    narrowed = parsolve.solutions(world=16, moe=True, where="tp*cp <= 2", ep_size=16)
+    assert isinstance(narrowed, Solutions)
+    assert {row.config["ep_size"] for row in narrowed.solutions} == {16}
+    two = parsolve.solutions(world=16, where=["tp > 1", "dp > 2"], limit=1)
+    assert isinstance(two, Solutions)
+    assert (two.count, two.complete) == (1, False)
+    for vary in ("use_hsdp", ["use-hsdp"]):
+        varied = parsolve.solutions(world=16, vary=vary)
+        assert isinstance(varied, Solutions)
+        assert {row.config.get("use_hsdp", False) for row in varied.solutions} == {False, True}
+    assert isinstance(parsolve.solutions(world=8, tp_size=3), Conflict)
+    assert isinstance(parsolve.solutions(world=8, moe=True, timeout=0), Undecided)
+    assert isinstance(parsolve.solutions(world=8, moe=True, timeout=1000), Solutions)
+    dense = parsolve.solutions(world=8, moe=False)
+    assert isinstance(dense, Solutions)
+    assert {row.config["model_kind"] for row in dense.solutions} == {"dense"}
+
+
+def test_best_maximises_data_parallelism_unless_told() -> None:
+    answer = parsolve.best(world=64, gpus_per_node=8, moe=True)
+    assert isinstance(answer, Best)
+    assert [(goal.quantity, goal.direction, goal.value) for goal in answer.objectives] == [
+        ("dp", "maximize", 64)
+    ]
+    assert answer.count == 8
+    assert answer.solutions[0].config["ep_size"] == 8
+
+
+def test_objectives_stand_in_the_order_given() -> None:
+    def goals(**asked: Anything) -> list[tuple[str, str]]:  # noqa: ANN401 - options of best
+        answer = parsolve.best(world=8, moe=True, **asked)
+        assert isinstance(answer, Best)
+        return [(goal.quantity, goal.direction) for goal in answer.objectives]
+
+    assert goals(maximize="tp") == [("tp", "maximize")]
+    assert goals(minimize=["tp", "cp"], maximize=["ep"]) == [
+        ("ep", "maximize"),
+        ("tp", "minimize"),
+        ("cp", "minimize"),
+    ]
+    assert goals(objectives=[("tp", "minimize"), ("dp", "maximize")], maximize="cp") == [
+        ("tp", "minimize"),
+        ("dp", "maximize"),
+        ("cp", "maximize"),
+    ]
+    front = parsolve.best(world=8, moe=True, maximize=["dp", "tp"], pareto=True, limit=1)
+    assert isinstance(front, Best)
+    assert front.pareto
+    assert len(front.solutions) == 1 < front.count
+
+
+ANSWERS: tuple[Callable[[], object], ...] = (
+    lambda: parsolve.check(world_size=8),
+    lambda: parsolve.check(world_size=8, ep_size=4),
+    lambda: parsolve.solutions(world=8),
+    lambda: parsolve.solutions(world=8, tp_size=3),
+    lambda: parsolve.solutions(world=8, timeout=0),
+    lambda: parsolve.best(world=8),
+)
+
+
+@pytest.mark.parametrize("ask", ANSWERS)
+def test_answers_are_frozen(ask: Callable[[], object]) -> None:
+    answer = ask()
+    assert dataclasses.is_dataclass(answer)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        answer.profile = "megatron"  # type: ignore[union-attr]
+    for field in dataclasses.fields(answer):
+        assert not isinstance(getattr(answer, field.name), (list, set))
+    with pytest.raises((AttributeError, TypeError)):
+        answer.remark = "none"  # type: ignore[union-attr]
+
+
+MISUSE: tuple[tuple[Callable[[], object], str], ...] = (
+    (parsolve.check, "world_size is missing"),
+    (lambda: parsolve.check(ep_size=4), "world_size is missing"),
+    (lambda: parsolve.check(world_size=0), "world_size must be at least 1, got 0"),
+    (lambda: parsolve.check(world_size="8"), 'world_size must be an integer, got "8"'),
+    (lambda: parsolve.check(world_size=10**12), "world_size is beyond any real size"),
+    (lambda: parsolve.check(world_size=8, tp_sise=2), "unknown field 'tp_sise': did you mean"),
+    (lambda: parsolve.check({1: 2}, world_size=8), "unknown field 1"),  # type: ignore[dict-item]
+    (
+        lambda: parsolve.check(world_size=8, tp=2, tp_size=2),
+        "tp and tp_size are the same field; give one",
+    ),
+    (lambda: parsolve.check(world_size=8, tp_size=True), "tp_size must be an integer, got True"),
+    (lambda: parsolve.check(world_size=8, tp_size=1.5), "tp_size must be an integer, got 1.5"),
+    (lambda: parsolve.check(world_size=8, use_hsdp=1), "use_hsdp must be true or false, got 1"),
+    (lambda: parsolve.check(world_size=8, dtype="bf17"), 'dtype has no value "bf17"'),
+    (lambda: parsolve.check(world_size=8, pp_split=[]), "pp_split must not be empty"),
+    (
+        lambda: parsolve.check(world_size=8, model_kind="dense", num_experts=8),
+        "model_kind is dense, yet num_experts is given; drop one of the two",
+    ),
+    (lambda: parsolve.check(world_size=8, profile="hola"), "no profile 'hola'; there are: halo"),
+    (
+        lambda: parsolve.check(world_size=8, repairs=-1),
+        "the number of repairs to show is at least 0, got -1",
+    ),
+    (lambda: parsolve.solutions(world=8, profile="hola"), "no profile 'hola'; there are: halo"),
+    (lambda: parsolve.solutions(world=[]), "no world to search: give world_size a number"),
+    (lambda: parsolve.solutions(world=0), "world_size must be at least 1, got 0"),
+    (lambda: parsolve.solutions(world=[8, -1]), "world_size must be at least 1, got -1"),
+    (lambda: parsolve.solutions(world=8.5), "world_size must be an integer, got 8.5"),  # type: ignore[arg-type]
+    (lambda: parsolve.solutions(world="8"), 'world_size must be an integer, got "8"'),  # type: ignore[arg-type]
+    (lambda: parsolve.solutions(world=8, world_size=4), "world_size is given twice"),
+    (
+        lambda: parsolve.solutions(world=8, moe=True, model_kind="dense"),
+        "moe=True contradicts model_kind='dense'; give one",
+    ),
+    (lambda: parsolve.solutions(world=8, moe=False, ep_size=8), "ep_size needs model_kind moe"),
+    (lambda: parsolve.solutions(world=8, where="tpp > 1"), "unknown name tpp: did you mean"),
+    (lambda: parsolve.solutions(world=8, vary="usehsdp"), "unknown knob 'usehsdp': did you mean"),
+    (lambda: parsolve.solutions(world=8, limit=0), "a limit is at least 1 configuration, got 0"),
+    (lambda: parsolve.solutions(world=8, timeout=-1), "a time limit is a number of seconds, got"),
+    (lambda: parsolve.best(world=8, limit=-2), "a limit is at least 1 configuration, got -2"),
+    (lambda: parsolve.best(world=8, maximize="dpp + 1"), "unknown name dpp"),
+    (lambda: parsolve.best(world=8, pareto=True), "a Pareto front needs at least two objectives"),
+    (
+        lambda: parsolve.best(world=8, objectives=[("dp", "max")]),
+        'an objective is to "maximize" or to "minimize", not \'max\'',
+    ),
+)
+
+
+@pytest.mark.parametrize(("misuse", "message"), MISUSE)
+def test_misuse_is_a_value_error_that_says_what_to_change(
+    misuse: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message follows
+        misuse()
+    assert message in str(caught.value)
+
+
+def run(program: str) -> None:
+    """Run a program of its own, in which nothing was imported yet."""
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True, cwd=ROOT)
+
+
+def test_a_check_imports_no_solver() -> None:
+    run(
+        "import sys, parsolve\n"
+        "assert not [name for name in sys.modules if name.startswith('parsolve.')]\n"
+        "assert parsolve.check(world_size=8, ep_size=4).answer == 'rejected'\n"
+        "assert parsolve.check(world_size=8).answer == 'accepted'\n"
+        "heavy = {'z3', 'pydantic', 'typer', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+
+
+def test_a_search_imports_no_command_line() -> None:
+    run(
+        "import sys, parsolve\n"
+        "assert parsolve.best(world=8, moe=True).answer == 'best'\n"
+        "assert 'z3' in sys.modules\n"
+        "assert not {'pydantic', 'typer', 'rich'} & set(sys.modules)\n"
+    )
