@@ -55,9 +55,28 @@ class FieldsCommand(TyperCommand):
         """Note the order of the objectives, which parsing loses, then parse as usual."""
         from parsolve.cli import objectives  # noqa: PLC0415
 
+        args = self._switched(ctx, args)
         self._refuse_contradictions(ctx, args)
         objectives.remember(args)
         return super().parse_args(ctx, args)
+
+    def _switched(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        """Switches in the frameworks' form, ``--use_hsdp true`` or ``=false``, as switches."""
+        switches = {p.opts[0]: p for p in self.params if p.secondary_opts and p.name != "moe"}
+        result: list[str] = []
+        waiting = list(args)
+        while waiting:
+            argument = waiting.pop(0)
+            typed, has_value, value = argument.partition("=")
+            name = "--" + ctx.token_normalize_func(typed[2:]) if typed[:2] == "--" else typed
+            if name in switches:
+                if not has_value and waiting and waiting[0].lower() in {"true", "false"}:
+                    has_value, value = "=", waiting.pop(0)
+                if has_value and value.lower() in {"true", "false"}:
+                    known = switches[name]
+                    argument = (known.opts if value.lower() == "true" else known.secondary_opts)[0]
+            result.append(argument)
+        return result
 
     def _refuse_contradictions(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401
         """An option that takes one value must not be given two different ones."""

@@ -106,12 +106,14 @@ def _json(listing: Listing, solutions: Iterable[Solution]) -> None:
     write = sys.stdout.write
     write(json.dumps(head, ensure_ascii=False)[:-1] + ', "solutions": [')
     separator = "\n"
+    written = 0
     try:
         for solution in solutions:
             write(separator + to_json(solution))
             separator = ",\n"
+            written += 1
     finally:
-        tail: dict[str, object] = {"count": listing.count, "complete": listing.complete}
+        tail: dict[str, object] = {"count": written, "complete": listing.complete}
         if listing.certificate is not None:
             tail["certificate"] = as_data(listing.certificate)
         write("\n], " + json.dumps(tail, ensure_ascii=False)[1:] + "\n")
@@ -120,9 +122,10 @@ def _json(listing: Listing, solutions: Iterable[Solution]) -> None:
 def _csv(listing: Listing, solutions: Iterable[Solution]) -> None:
     profile = listing.query.profile
     knobs = columns(profile, listing)
-    quantities = [q.name for q in profile.derived if q.name not in knobs]
+    quantities = [quantity.name for quantity in profile.derived]
+    headings = [f"effective_{name}" if name in knobs else name for name in quantities]
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([*knobs, *quantities])
+    writer.writerow([*knobs, *headings])
     for solution in solutions:
         defaults = {f.name: f.default for f in profile.fields}
         row = [solution.config.get(name, defaults[name]) for name in knobs]

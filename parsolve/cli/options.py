@@ -31,6 +31,8 @@ class UsageError(typer.BadParameter):
 def spelled_as_option(name: str) -> str:
     """A framework's or file's spelling of an option, as parsolve spells it."""
     plain = name.replace("-", "_")
+    if plain.startswith("no_") and (rest := spelled_as_option(plain[3:])) != plain[3:]:
+        return f"no-{rest}"
     for profile in PROFILES.values():
         field = profile.field_of.get(profile.spellings.get(plain, ""))
         if field is not None and field.flag:

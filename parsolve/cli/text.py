@@ -73,7 +73,7 @@ def effective(profile: Profile, config: Fields, derived: Fields) -> str:
     for field in profile.fields:
         name = field.name
         if name in derived and name in config and derived[name] != config[name]:
-            asked = "auto" if config[name] in {0, "auto"} else config[name]
+            asked = (config[name] == 0 and getattr(field, "zero", "")) or config[name]
             parts.append(f"{name} = {derived[name]} (requested {asked})")
     return ", ".join(parts)
 

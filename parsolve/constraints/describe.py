@@ -209,7 +209,10 @@ def _value(term: Term) -> str:
     if isinstance(term, Feature) and term.feature != "length":
         return f'{term.name} = {{", ".join(map(str, {term.name}_entries)) or "unset"}}'
     source = term_source(term).replace("'", '"')
-    if getattr(term, "optional", False):
+    zero = getattr(term, "zero", "")
+    if zero:
+        source = f'"{zero}" if {source} == 0 else {source}'
+    elif getattr(term, "optional", False):
         source = f'"unset" if {source} == {getattr(term, "unset", 0)} else {source}'
     return f"{term_words(term)} = {{{source}}}"
 

@@ -6,6 +6,7 @@ unit, its command line flag and its framework spellings stand.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, Union
 
@@ -56,7 +57,8 @@ class Size(Variable, _Spelling):
     A value below ``minimum`` is refused (``below`` adds why), unless the field is
     ``checked``: then it is taken as it is and a rule reports it. ``divides`` names a field
     that every accepted value divides (a claim that the solver proves before it relies on it).
-    ``env`` names an environment variable that the framework takes the value from.
+    ``zero`` is the word for what 0 means, such as auto. ``env`` names an environment
+    variable that the framework takes the value from.
     """
 
     default: int | None = 1
@@ -67,6 +69,7 @@ class Size(Variable, _Spelling):
     checked: bool = False
     divides: str = ""
     below: str = ""
+    zero: str = ""
     env: str = ""
 
     @property
@@ -191,7 +194,10 @@ Field: TypeAlias = Union[Size, Flag, Choice, Sizes]  # noqa: UP007
 def shown(value: object) -> str:
     """The value as an error message shows it: quoted text, at most 60 characters."""
     try:
-        text = f'"{value}"' if isinstance(value, str) else repr(value)
+        if value is None or isinstance(value, (bool, float)):
+            text = json.dumps(value)
+        else:
+            text = f'"{value}"' if isinstance(value, str) else repr(value)
     except ValueError:  # Python writes no integer of more than a few thousand digits
         return "a number too long to show"
     return text if len(text) <= 60 else f"{text[:57]}..."
@@ -202,6 +208,9 @@ def suggestion(word: str, known: tuple[str, ...]) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  (only errors need it)
 
     close = get_close_matches(word, known, n=1, cutoff=0.6)
+    if not close:
+        starts = {name[: len(word)]: name for name in reversed(known)}
+        close = [starts[start] for start in get_close_matches(word, starts, n=1, cutoff=0.75)]
     if close:
         return f': did you mean "{close[0]}"?'
     return f"; it takes {', '.join(known)}" if len(known) <= 20 else ""

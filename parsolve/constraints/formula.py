@@ -328,6 +328,10 @@ def is_label(term: Term) -> bool:
             return False
 
 
+UNDEFINED = Quotient(Const(1), Const(2))
+"""A term that never has a value."""
+
+
 def all_of(*parts: Formula | bool) -> All:
     """Every one of the parts."""
     return All(tuple(_formula(part) for part in parts))
@@ -377,6 +381,11 @@ def smallest(first: Operand, *others: Operand) -> Term:
     for other in others:
         result = Arith("min", result, _term(other))
     return result
+
+
+def known_where(condition: Formula, term: Operand) -> If:
+    """The term where the condition holds, undefined elsewhere."""
+    return If(condition, _term(term), UNDEFINED)
 
 
 def round_up(term: Operand, multiple: int) -> Arith:

@@ -211,8 +211,6 @@ class Profile:
         for quantity in self.derived:
             inner = quantity.term if isinstance(quantity, Named) else quantity.formula
             known = [] if defined_source(inner) == DEFINED else [f"has_{quantity.name}"]
-            if isinstance(quantity, Named):
-                known.append(f"its_{quantity.name} != 0")
             keep = f"known['{quantity.name}'] = its_{quantity.name}"
             lines.append(f"if {' and '.join(known)}: {keep}" if known else keep)
         return compiled("derive", [*lines, "return known"])

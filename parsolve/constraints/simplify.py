@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import assert_never
 
 from parsolve.constraints.formula import (
+    UNDEFINED,
     All,
     Any,
     Arith,
@@ -28,9 +29,6 @@ from parsolve.constraints.formula import (
     largest,
     least,
 )
-
-NOWHERE = Quotient(Const(1), Const(2))
-"""A term that is always undefined."""
 
 
 class Undefined(Exception):  # noqa: N818  (a state of a formula, not an error of anybody's)
@@ -157,7 +155,7 @@ class Simplifier:
         try:
             return self.term(term)
         except Undefined:
-            return NOWHERE
+            return UNDEFINED
 
     def _formula(self, formula: Formula) -> Formula:
         match formula:
@@ -204,7 +202,7 @@ class Simplifier:
             except Undefined:
                 if not kept:
                     raise
-                inner = Compare("==", NOWHERE, Const(0))
+                inner = Compare("==", UNDEFINED, Const(0))
             if not isinstance(inner, Truth):
                 kept.append(inner)
             elif inner.value == settles:
@@ -228,7 +226,7 @@ def _guarded(divisor: Term, divided: Callable[[Term], Term]) -> Term:
         return divided(divisor)
     if isinstance(divisor, Const):
         raise Undefined
-    return If(divisor >= 1, divided(largest(1, divisor)), NOWHERE)
+    return If(divisor >= 1, divided(largest(1, divisor)), UNDEFINED)
 
 
 def _number(constant: Const) -> int:

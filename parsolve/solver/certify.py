@@ -18,6 +18,7 @@ import z3
 from parsolve.constraints.evaluate import compiled, derived_lines, violated_source
 from parsolve.constraints.formula import Const, Term, Truth, fields_of, named_in
 from parsolve.solver.deadline import Deadline
+from parsolve.solver.decide import decide
 from parsolve.solver.finite import FiniteEncoder, conjunction, disjunction, negation
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.query import Objective, Query
@@ -92,9 +93,7 @@ class Certifier:
             return "proved"
         self.solver.push()
         self._add(claim)
-        if (left := self.deadline.milliseconds()) is not None:
-            self.solver.set("timeout", left)
-        result = self.solver.check()
+        result = decide(self.solver, self.deadline)
         model = self.solver.model() if result == z3.sat else None
         self.solver.pop()
         if model is not None:

@@ -15,31 +15,31 @@ import z3
 from parsolve.constraints.fields import Choice, Size
 from parsolve.constraints.formula import Divides, Node, Quotient, Term, children, divides
 from parsolve.constraints.profile import Profile
+from parsolve.solver.deadline import Deadline
+from parsolve.solver.decide import decide
 from parsolve.solver.integers import IntegerEncoder, order_laws
 
 Status: TypeAlias = Literal["proved", "refuted", "undecided"]
 
 
-def _status(result: z3.CheckSatResult) -> Status:
-    if result == z3.unsat:
-        return "proved"
-    return "refuted" if result == z3.sat else "undecided"
+LONGEST = 10.0
+"""Seconds that one claim may take where the question has no limit."""
 
 
 @cache
-def laws_hold(milliseconds: int = 10_000) -> Status:
+def laws_hold(seconds: float = LONGEST) -> Status:
     """Whether the laws of divisibility that `divisor_claims` instantiates are valid."""
     for law in order_laws().values():
         solver = z3.Solver()
-        solver.set("timeout", milliseconds)
         solver.add(z3.Not(law))
-        if (status := _status(solver.check())) != "proved":
-            return status
+        result = decide(solver, Deadline(seconds))
+        if result != z3.unsat:
+            return "refuted" if result == z3.sat else "undecided"
     return "proved"
 
 
 @cache
-def divisor_claims(profile: Profile, milliseconds: int = 10_000) -> dict[str, Status]:
+def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Status]:
     """Whether each size that is said to divide another does so in every accepted configuration.
 
     Without the defining equations of the witnesses a model proves nothing, so what is not
@@ -56,7 +56,6 @@ def divisor_claims(profile: Profile, milliseconds: int = 10_000) -> dict[str, St
     rules += [rule for rule in profile.rules if rule.reads <= layout - axes]
     encoder = IntegerEncoder(profile.fields, abstract=True)
     solver = z3.Solver()
-    solver.set("timeout", milliseconds)
     terms: dict[int, Term] = {id(field): field for field in claimed}
     for rule in rules:
         applies, _ = encoder.formula(rule.when)
@@ -77,9 +76,11 @@ def divisor_claims(profile: Profile, milliseconds: int = 10_000) -> dict[str, St
         solver.add(lemma)
     for axiom in encoder.axioms:
         solver.add(axiom)
-    trusted = laws_hold(milliseconds) == "proved"
+    trusted = laws_hold(seconds) == "proved"
     return {
-        name: "proved" if trusted and solver.check(goal) == z3.unsat else "undecided"
+        name: "proved"
+        if trusted and decide(solver, Deadline(seconds), [goal]) == z3.unsat
+        else "undecided"
         for name, goal in goals.items()
     }
 

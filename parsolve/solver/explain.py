@@ -25,6 +25,7 @@ from parsolve.constraints.rule import Rule
 from parsolve.constraints.simplify import Simplifier, Undefined
 from parsolve.solver.answer import Conflict, Repair, Undecided, Violation
 from parsolve.solver.deadline import Deadline
+from parsolve.solver.decide import decide
 from parsolve.solver.finite import FiniteEncoder, conjunction, negation
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.numbers import divisors
@@ -141,10 +142,8 @@ class _Problem:
 
         def satisfied(chosen: frozenset[int]) -> frozenset[int] | None:
             """Parts that a model of the chosen ones satisfies; None if there is no model."""
-            self.deadline.check()
-            if (left := self.deadline.milliseconds()) is not None:
-                self.solver.set("timeout", left)
-            result = self.solver.check([names[i] for i in sorted(chosen)])
+            assumed = [names[i] for i in sorted(chosen)]
+            result = decide(self.solver, self.deadline, assumed)
             if result == z3.unknown:
                 raise _UnknownError
             if result == z3.unsat:

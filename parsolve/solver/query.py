@@ -182,6 +182,9 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
     goals = tuple(
         Objective(text, _quantity(profile, text), maximize) for text, maximize in objectives
     )
+    if len(set(objectives)) < len(objectives):
+        message = "the same objective is given twice; give it once"
+        raise QueryError(message)
     if pareto and len(goals) <= 1:
         message = "a Pareto front needs at least two objectives"
         raise QueryError(message)

@@ -120,11 +120,11 @@ def certificate(
     query: Query, claim: str, *, proved: bool, seconds: float, deadline: Deadline
 ) -> Certificate:
     """The certificate of a claim that Z3 did or did not confirm."""
-    from parsolve.solver.claims import divisor_claims  # noqa: PLC0415  (imports z3)
+    from parsolve.solver.claims import LONGEST, divisor_claims  # noqa: PLC0415  (imports z3)
 
     started = time.monotonic()
     left = deadline.milliseconds()
-    claims = divisor_claims(query.profile) if left is None else divisor_claims(query.profile, left)
+    claims = divisor_claims(query.profile, LONGEST if left is None else left / 1000)
     sizes = [name for name in query.free if name in claims]
     divisors_proved = all(claims[name] == "proved" for name in sizes)
     seconds += time.monotonic() - started

@@ -302,7 +302,7 @@ class TestSpellings:
             (("--wrld", "8"), "No such option: --wrld (Possible options: --world)"),
             (("--tensor-size", "8"), "No such option: --tensor-size"),
             (("--ep-scop", "node"), "--ep-scope"),
-            (("--use-hsdp=true",), "does not take a value"),
+            (("--use-hsdp=maybe",), "does not take a value"),
             (("--tp", "two"), "'two' is not a valid int"),
             (("--tp", "3.5"), "'3.5' is not a valid int"),
             (("--tp", ""), "'' is not a valid int"),

@@ -70,9 +70,10 @@ class TestFormats:
         rows = list(csv.DictReader(io.StringIO(done.out)))
         assert len(rows) == COUNT
         for row, solution in zip(rows, listed("jsonl").lines, strict=True):
-            shown = {**solution["derived"], **solution["config"]}
+            config, derived = solution["config"], solution["derived"]
             for name, cell in row.items():
-                value = shown.get(name, "")
+                effective = name.removeprefix("effective_")
+                value = config[name] if name in config else derived.get(effective, "")
                 assert cell == (str(value).lower() if isinstance(value, bool) else str(value))
             assert set(solution["config"]) <= set(row)
 

@@ -17,18 +17,18 @@ STAGES: Fields = {**TWO_NODES, "pp_size": 2, "assume_pp": True}
 DOMAIN_OF_TWO: Fields = {"world_size": 24, "gpus_per_node": 6, "nvlink_domain_size": 12}
 
 CASES: tuple[tuple[str, Fields, Fields, str], ...] = (
-    ("gpus-per-node-assumed", {"world_size": 8}, NODE, "gpus_per_node = 0"),
+    ("gpus-per-node-assumed", {"world_size": 8}, NODE, "gpus_per_node = auto"),
     (
         "nvlink-domain-from-environment",
         {**TWO_NODES, "nvlink_domain_env": 16},
         {**TWO_NODES, "nvlink_domain_env": 16, "nvlink_domain_size": 8},
-        "nvlink_domain_size = 0, nvlink_domain_env = 16 > 0",
+        "nvlink_domain_size = auto, nvlink_domain_env = 16 > 0",
     ),
     (
         "nvlink-domain-environment-ignored",
         {**TWO_NODES, "nvlink_domain_env": -4},
         {**TWO_NODES, "nvlink_domain_env": 0},
-        "nvlink_domain_size = 0, nvlink_domain_env = -4 < 0",
+        "nvlink_domain_size = auto, nvlink_domain_env = -4 < 0",
     ),
     (
         "nvlink-domain-clamped",

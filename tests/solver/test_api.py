@@ -163,7 +163,7 @@ MISUSE: tuple[tuple[Callable[[], object], str], ...] = (
         lambda: parsolve.check(world_size=8, tp=2, tp_size=2),
         "tp and tp_size are the same field; give one",
     ),
-    (lambda: parsolve.check(world_size=8, tp_size=True), "tp_size must be an integer, got True"),
+    (lambda: parsolve.check(world_size=8, tp_size=True), "tp_size must be an integer, got true"),
     (lambda: parsolve.check(world_size=8, tp_size=1.5), "tp_size must be an integer, got 1.5"),
     (lambda: parsolve.check(world_size=8, use_hsdp=1), "use_hsdp must be true or false, got 1"),
     (lambda: parsolve.check(world_size=8, dtype="bf17"), 'dtype has no value "bf17"'),

@@ -198,7 +198,7 @@ def test_terms_are_scored_and_none_where_undefined() -> None:
     terms = (q.data_parallel_size, q.experts_per_rank, f.num_experts * 2)
     for world, chosen, scores in search(asked, terms):
         derived = HALO.derive(asked.completed(world, asked.free, chosen))
-        assert scores == (derived["data_parallel_size"], derived.get("experts_per_rank", 0), 0)
+        assert scores == (derived["data_parallel_size"], derived.get("experts_per_rank"), 0)
     with_odd = quotient(f.tp_size, 2)
     halves = {row[1][1]: row[2] for row in search(question(8, cp_size=1), (with_odd,))}
     assert halves == {1: (None,), 2: (1,), 4: (2,), 8: (4,)}

@@ -33,6 +33,7 @@ world_size = Size(
 )
 gpus_per_node = Size(
     "gpus_per_node",
+    zero="auto",
     checked=True,
     default=0,
     maximum=LARGEST_CLUSTER,
@@ -43,6 +44,7 @@ gpus_per_node = Size(
 )
 nvlink_domain_size = Size(
     "nvlink_domain_size",
+    zero="auto",
     checked=True,
     default=0,
     maximum=LARGEST_CLUSTER,
@@ -55,6 +57,7 @@ nvlink_domain_size = Size(
 )
 nvlink_domain_env = Size(
     "nvlink_domain_env",
+    zero="unset",
     checked=True,
     default=0,
     maximum=LARGEST_CLUSTER,

@@ -12,6 +12,7 @@ from parsolve.constraints.formula import (
     all_of,
     any_of,
     if_,
+    known_where,
     largest,
     one_of,
     quotient,
@@ -178,7 +179,7 @@ is_dense = NamedFormula(
 )
 experts_per_rank = Named(
     "experts_per_rank",
-    quotient(f.num_experts, f.ep_size),
+    known_where(f.num_experts > 0, quotient(f.num_experts, f.ep_size)),
     about="Routed experts per rank and layer.",
 )
 
@@ -205,8 +206,11 @@ row_length = Named(
 )
 tokens_per_rank = Named(
     "tokens_per_rank",
-    rows_per_device * row_length // f.cp_size,
-    about="Tokens per rank and forward pass, 0 if unknown.",
+    known_where(
+        all_of(rows_per_device > 0, row_length > 0),
+        rows_per_device * row_length // f.cp_size,
+    ),
+    about="Tokens per rank and forward pass.",
 )
 dispatch_capacity = Named(
     "dispatch_capacity",
