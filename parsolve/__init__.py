@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["best", "check", "solutions"]
 
+MOST_WORLDS = 100_000
+"""Worlds that one question may cover."""
+
 
 def check(
     config: Mapping[str, object] | None = None,
@@ -47,6 +50,8 @@ def check(
     """
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
+    _needs("config", config, Mapping, type(None))
+    _needs("repairs", repairs, int)
     given = {**(config or {}), **fields}
     return check_config(_profile(profile).config(given), shown_repairs=repairs)
 
@@ -71,6 +76,7 @@ def solutions(  # noqa: PLR0913
     from parsolve.solver.deadline import Deadline  # noqa: PLC0415
     from parsolve.solver.solve import solutions as find  # noqa: PLC0415
 
+    _needs("limit", limit, int, type(None))
     query = _query(world, profile, moe, where, vary, fields, (), pareto=False)
     return find(query, limit=limit, deadline=Deadline(timeout))
 
@@ -100,19 +106,54 @@ def best(  # noqa: PLR0913
     from parsolve.solver.query import QueryError  # noqa: PLC0415
     from parsolve.solver.solve import best as find  # noqa: PLC0415
 
-    for _, direction in objectives:
-        if direction not in {"maximize", "minimize"}:
-            message = f'an objective is to "maximize" or to "minimize", not {direction!r}'
-            raise QueryError(message)
+    _needs("limit", limit, int, type(None))
+    for pair in objectives:
+        match pair:
+            case (str(), "maximize" | "minimize"):
+                pass
+            case _:
+                message = f'an objective is a pair like ("dp", "maximize"), not {pair!r}'
+                raise QueryError(message)
     asked = [(text, direction == "maximize") for text, direction in objectives]
-    asked += [(text, True) for text in _texts(maximize)]
-    asked += [(text, False) for text in _texts(minimize)]
+    asked += [(text, True) for text in _texts("maximize", maximize)]
+    asked += [(text, False) for text in _texts("minimize", minimize)]
     query = _query(world, profile, moe, where, vary, fields, asked or [("dp", True)], pareto=pareto)
     return find(query, limit=limit, deadline=Deadline(timeout))
 
 
-def _texts(texts: str | Sequence[str]) -> Sequence[str]:
-    return (texts,) if isinstance(texts, str) else texts
+def _needs(name: str, value: object, *kinds: type) -> None:
+    """`ValueError` for an argument of the wrong type; a bool is no integer."""
+    from parsolve.constraints.fields import FieldError, shown  # noqa: PLC0415
+
+    if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+        expected = " or ".join("None" if k is type(None) else k.__name__.lower() for k in kinds)
+        message = f"{name} must be {expected}, got {shown(value)}"
+        raise FieldError(message)
+
+
+def _texts(name: str, texts: str | Sequence[str]) -> Sequence[str]:
+    if isinstance(texts, str):
+        return (texts,)
+    _needs(name, texts, list, tuple)
+    for text in texts:
+        _needs(f"each of {name}", text, str)
+    return texts
+
+
+def _worlds(world: int | Iterable[int]) -> list[int]:
+    from parsolve.constraints.fields import FieldError, shown  # noqa: PLC0415
+
+    if isinstance(world, int):
+        return [world]
+    if not isinstance(world, (range, list, tuple, set, frozenset)):
+        message = f"world must be an integer or several, got {shown(world)}"
+        raise FieldError(message)
+    if len(world) > MOST_WORLDS:
+        message = f"at most {MOST_WORLDS:,} worlds at once, got {len(world):,}"
+        raise FieldError(message)
+    for one in world:
+        _needs("each world", one, int)
+    return sorted(set(world))
 
 
 def _profile(name: str) -> Profile:
@@ -138,6 +179,7 @@ def _query(  # noqa: PLR0913, PLR0917
 ) -> Query:
     from parsolve.solver.query import QueryError, build_query  # noqa: PLC0415
 
+    _needs("moe", moe, bool, type(None))
     pinned = dict(fields)
     if moe is not None:
         kind = "moe" if moe else "dense"
@@ -146,10 +188,10 @@ def _query(  # noqa: PLR0913, PLR0917
             raise QueryError(message)
     return build_query(
         _profile(profile),
-        [world] if isinstance(world, (int, float, str)) else sorted(set(world)),
+        _worlds(world),
         pinned,
-        where=_texts(where),
+        where=_texts("where", where),
         objectives=objectives,
         pareto=pareto,
-        vary=_texts(vary),
+        vary=_texts("vary", vary),
     )

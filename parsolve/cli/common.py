@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -163,8 +163,12 @@ def progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
         yield step
 
 
-def finish(answer: Any, format_: Format) -> None:  # noqa: ANN401  (imported late)
-    """Write an answer and exit with its code."""
+def finish(
+    answer: Any,  # noqa: ANN401  (imported late)
+    format_: Format,
+    stream: TextIO | None = None,
+) -> None:
+    """Write an answer, to standard output unless told otherwise, and exit with its code."""
     if format_ is Format.JSON:
         from parsolve.solver.answer import to_json  # noqa: PLC0415
 
@@ -172,5 +176,5 @@ def finish(answer: Any, format_: Format) -> None:  # noqa: ANN401  (imported lat
     else:
         from parsolve.cli.text import show  # noqa: PLC0415
 
-        show(answer)
+        show(answer, stream)
     raise typer.Exit(EXIT[answer.answer])

@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from parsolve import MOST_WORLDS
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Choice, Field, FieldError, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
@@ -253,9 +254,6 @@ def worlds(text: str) -> list[int]:
             raise UsageError(message, param_hint="'--world'")
         found.extend(range(first, last + 1))
     return sorted(dict.fromkeys(found))
-
-
-MOST_WORLDS = 100_000
 
 
 def profile_named(name: str) -> Profile:

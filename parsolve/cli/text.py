@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any, TextIO
 
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
@@ -13,7 +14,6 @@ from parsolve.solver.answer import (
     Best,
     Caution,
     Conflict,
-    Fields,
     Goal,
     Rejected,
     Repair,
@@ -41,7 +41,7 @@ def option(field: Field, value: object) -> str:
     return f"--{field.flag} {'unset' if value is None else value}"
 
 
-def differences(profile: Profile, config: Fields, also: Iterable[str] = ()) -> str:
+def differences(profile: Profile, config: Mapping[str, Any], also: Iterable[str] = ()) -> str:
     """Options for the knobs that are off their default, and for those named in ``also``."""
     wanted = set(also)
     parts = [
@@ -56,7 +56,7 @@ def differences(profile: Profile, config: Fields, also: Iterable[str] = ()) -> s
     return " ".join(parts) or "(defaults)"
 
 
-def cluster(profile: Profile, config: Fields, derived: Fields) -> str:
+def cluster(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The cluster in words, effective sizes beside requested ones."""
     world = config[profile.world]
     text = f"{world} GPU{'s' if world != 1 else ''}"
@@ -67,32 +67,65 @@ def cluster(profile: Profile, config: Fields, derived: Fields) -> str:
     return text
 
 
-def effective(profile: Profile, config: Fields, derived: Fields) -> str:
+def effective(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """Requested values that resolved to something else."""
     parts = []
     for field in profile.fields:
         name = field.name
         if name in derived and name in config and derived[name] != config[name]:
+            if isinstance(config[name], int) and config[name] < 0:
+                continue
             asked = (config[name] == 0 and getattr(field, "zero", "")) or config[name]
             parts.append(f"{name} = {derived[name]} (requested {asked})")
     return ", ".join(parts)
 
 
-def launch(profile: Profile, config: Fields, derived: Fields) -> str:
-    """The launch line with the framework's own arguments."""
-    arguments = []
+def _argument(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
+    """The launch line with the framework's own arguments, and what it cannot say."""
+    arguments, unsaid, environment = [], [], []
     for field in profile.fields:
         value = config.get(field.name, field.default)
-        if field.launch and value != field.default:
-            shown = str(value).lower() if isinstance(value, bool) else value
-            if isinstance(value, (list, tuple)):
-                shown = ",".join(map(str, value))
-            arguments.append(f" --{field.launch} {shown}")
-    nodes, node = derived.get(profile.nodes, 1), derived.get(profile.node, 1)
-    return f"torchrun --nnodes {nodes} --nproc_per_node {node} {profile.script}{''.join(arguments)}"
+        if value == field.default:
+            continue
+        if field.launch:
+            arguments.append(f" --{field.launch} {_argument(value)}")
+        elif env := getattr(field, "env", ""):
+            environment.append(f"{env}={value} ")
+        elif field.role == "knob" and field.name not in profile.launchers:
+            unsaid.append(field.name)
+    knob, lines = profile.launchers
+    line = lines[config.get(knob, profile.field_of[knob].default)].format(
+        nodes=derived.get(profile.nodes, 1),
+        node=derived.get(profile.node, 1),
+        world=config[profile.world],
+    )
+    rest = f"; also set {', '.join(unsaid)}, which has no argument" if unsaid else ""
+    return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
 
 
-def quantities(derived: Fields) -> str:
+def show_launch(
+    screen: Screen,
+    label: str,
+    profile: Profile,
+    answer: Accepted | Solution,
+    cautions: Iterable[Caution],
+) -> None:
+    """How to launch the configuration, unless a warning says that nobody can."""
+    stopped = {notice.id for notice in profile.warnings if not notice.launchable}
+    blocked = [caution.warning for caution in cautions if caution.warning in stopped]
+    if blocked:
+        screen.entry(label, f"none: {', '.join(blocked)}")
+    else:
+        screen.entry(label, launch(profile, answer.config, answer.derived))
+
+
+def quantities(derived: Mapping[str, Any]) -> str:
     """The derived quantities that are numbers or labels."""
     numbers = [f"{k} = {v}" for k, v in derived.items() if not isinstance(v, bool)]
     return ", ".join(numbers)
@@ -111,7 +144,7 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
         screen.entry("effective", changed)
     screen.entry("derived", quantities(answer.derived))
     show_cautions(screen, answer.warnings)
-    screen.entry("launch", launch(profile, answer.config, answer.derived))
+    show_launch(screen, "launch", profile, answer, answer.warnings)
 
 
 def show_rejected(screen: Screen, answer: Rejected) -> None:
@@ -129,7 +162,11 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
         if answer.more_repairs:
             screen.entry("", f"and {answer.more_repairs} more that are as near")
     elif answer.repairs is not None:
-        screen.entry("nearest", "no change of at most four knobs is accepted")
+        screen.entry(
+            "nearest",
+            "no change of at most four knobs is accepted, with the cluster, the model and the "
+            "trainer as they are",
+        )
 
 
 def show_violation(screen: Screen, violation: Violation) -> None:
@@ -147,13 +184,15 @@ def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) ->
         axes = [name for name in profile.axes if repair.config.get(name, 1) != 1]
         shown = {**repair.config, **repair.change}
         text = differences(profile, _only(shown, (*axes, *repair.change)), repair.change)
-        count = len(repair.change)
         if position == 0:
-            text += f"    ({'one change' if count == 1 else f'{count} changes'} away, accepted)"
+            count = len(repair.change)
+            away = "one change" if count == 1 else f"{count} changes"
+            off = any(repair.change.get(name) == 1 for name in profile.axes)
+            text += f"    ({away} away, accepted{'' if off else '; no axis switched off'})"
         screen.entry("nearest" if position == 0 else "", text)
 
 
-def _only(config: Fields, names: Iterable[str]) -> Fields:
+def _only(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     kept = set(names)
     return {name: value for name, value in config.items() if name in kept}
 
@@ -190,7 +229,7 @@ def show_best(screen: Screen, answer: Best) -> None:
     screen.line()
     first = answer.solutions[0]
     screen.entry("cluster", cluster(profile, first.config, first.derived))
-    screen.entry("launch 1", launch(profile, first.config, first.derived))
+    show_launch(screen, "launch 1", profile, first, answer.warnings)
     show_cautions(screen, answer.warnings)
     screen.entry("searched", answer.searched)
     screen.entry("proof", proof(answer))
@@ -204,8 +243,8 @@ def proof(answer: Best) -> str:
     """What Z3 confirmed."""
     certificate = answer.certificate
     return (
-        f"Z3 in {certificate.seconds:g} s: {certificate.claim}; for every cluster, each searched "
-        "size must divide the world"
+        f"Z3 in {certificate.seconds:g} s, building included: {certificate.claim}; for every "
+        "cluster, each searched size must divide the world"
     )
 
 
@@ -233,7 +272,7 @@ def show_solutions(
         row = [str(position)]
         if several_worlds:
             row.append(str(solution.config[profile.world]))
-        row += [str((solution.objectives or {}).get(text, "")) for text in extra]
+        row += [str(solution.objectives[text] if solution.objectives else "") for text in extra]
         row.append(differences(profile, solution.config))
         row += summary_cells(profile, solution)
         rows.append(row)
@@ -260,7 +299,7 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
     profile = PROFILES[answer.profile]
     screen.headline(
         "conflict",
-        f"[{profile.name}] nothing is valid on {answer.world} GPUs; "
+        f"[{profile.name}] nothing is valid on {_where(answer)}"
         f"{'these exclude' if answer.smallest else 'among these some exclude'} each other:",
         NO,
     )
@@ -268,6 +307,11 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         screen.entry("asked", option(profile.field_of[name], value))
     for condition in answer.conditions:
         screen.entry("asked", f'--where "{condition}"')
+    for name, value in answer.held.items():
+        field = profile.field_of[name]
+        vary = f" or --vary {name}" if field.role == "knob" else ""
+        shown = str(value).lower() if isinstance(value, bool) else value
+        screen.entry("default", f"{name} stays {shown}; set --{field.flag}{vary} to change that")
     for rule in answer.rules:
         screen.entry("rule", f"{rule.rule}: {rule.reason}")
         asks = rule.because if len(rule.because) <= SHORT else rule.remedy
@@ -280,8 +324,15 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         drops = [f'without --where "{text}"' for text in repair.drop or ()]
         label = "relax" if position == 0 else "or"
         screen.entry(label, " ".join([*changes, *drops]))
+    show_cautions(screen, answer.warnings)
     if answer.smallest:
         screen.entry("proof", "Z3: no smaller set of what was asked and rules conflicts")
+
+
+def _where(answer: Conflict) -> str:
+    if answer.worlds == 1:
+        return f"{answer.world} GPUs; "
+    return f"any of the {answer.worlds} worlds; on {answer.world} GPUs "
 
 
 def show_undecided(screen: Screen, answer: Undecided) -> None:
@@ -299,9 +350,9 @@ def pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
-def show(answer: object) -> None:
-    """Write an answer for people to standard output."""
-    screen = Screen()
+def show(answer: object, stream: TextIO | None = None) -> None:
+    """Write an answer for people, to standard output unless told otherwise."""
+    screen = Screen(stream)
     match answer:
         case Accepted():
             show_accepted(screen, answer)

@@ -184,7 +184,7 @@ def _relation_source(relation: Relation, left: Term, right: Term) -> str:
         if relation in {"==", "!="}:
             return alone
         related = _facts(f"{_value(left)} {relation} {right.value}", left)
-        if relation in {"<", ">"}:
+        if relation in {"<", ">"} or not isinstance(right.value, int) or right.value > 1:
             return related
         return f"({alone} if {term_source(left)} == {right.value} else {related})"
     if relation == "==":

@@ -99,14 +99,21 @@ class Size(Variable, _Spelling):
 
 @dataclass(frozen=True, eq=False)
 class Flag(BoolVariable, _Spelling):
-    """A switch."""
+    """A switch.
+
+    With ``object_or_null`` it takes what a framework may hold instead: null (off) or an
+    object, such as an adapter's settings (on).
+    """
 
     default: bool = False
+    object_or_null: bool = False
 
     def parse(self, value: object) -> bool:
         """Return the value as this field holds it, or raise `FieldError`."""
         if isinstance(value, bool):
             return value
+        if self.object_or_null and (value is None or isinstance(value, dict)):
+            return value is not None
         message = f"{self.name} must be true or false, got {shown(value)}"
         raise FieldError(message)
 

@@ -430,6 +430,19 @@ def fields_of(*nodes: Node) -> frozenset[str]:
     return frozenset(found)
 
 
+def stated_in(*nodes: Node) -> frozenset[str]:
+    """Names of the fields that the trees read themselves, not through derived quantities."""
+    found: set[str] = set()
+    stack: list[Node] = list(nodes)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (Variable, BoolVariable, Feature)):
+            found.add(node.name)
+        elif not isinstance(node, (Named, NamedFormula)):
+            stack.extend(children(node))
+    return frozenset(found)
+
+
 def named_in(*nodes: Node) -> tuple[Named | NamedFormula, ...]:
     """Derived quantities that the trees use, each after those it is made of."""
     ordered: dict[int, Named | NamedFormula] = {}

@@ -99,8 +99,8 @@ class Profile:
     world: str
     summary: tuple[Column, ...]
     """Derived quantities that a table of configurations shows."""
-    script: str
-    """What to launch, as far as this tool can know."""
+    launchers: tuple[str, Mapping[str, str]]
+    """The field that names the process launcher, and each one's command line."""
     nodes: str
     """Derived quantity that counts OS nodes."""
     node: str

@@ -69,12 +69,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Notice:
-    """Something accepted that the user should know: shown where ``when`` holds."""
+    """Something accepted that the user should know: shown where ``when`` holds.
+
+    Where it is not ``launchable``, no launch line is offered.
+    """
 
     id: str
     when: Formula
     reason: str
     source: Source
+    launchable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ TP_ATTENTION_CLASSES = (
     "Qwen3VLTextAttention",
     "Mistral4Attention",
 )
+LATENT_ATTENTION_CLASSES = ("Glm4MoeLiteAttention", "Mistral4Attention")
 BAILING_ATTENTION_CLASSES = (
     "BailingMoeV2Attention",
     "BailingMoeV2FlashAttention2",
@@ -961,7 +962,8 @@ def _validate_model_for_cp(
             "cp-heads-not-divisible",
             f"num_attention_heads = {num_attention_heads}, not all by cp_size = {cp_size}",
         )
-    if not mla and not _all_divisible(num_key_value_heads, cp_size):
+    counts_query_heads = mla or attention_class in LATENT_ATTENTION_CLASSES
+    if not counts_query_heads and not _all_divisible(num_key_value_heads, cp_size):
         # Latent attention counts its query heads, which passed above.
         raise Rejected(
             "cp-kv-heads-not-divisible",

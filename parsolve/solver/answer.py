@@ -7,11 +7,28 @@ is left out of the JSON (`to_json`), so a consumer tests for presence.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal, TypeAlias, Union
+from typing import Any, Literal, NoReturn, TypeAlias, Union
 
-Fields: TypeAlias = dict[str, Any]
+
+class Fields(dict[str, Any]):
+    """Names and values of an answer: a dictionary that cannot be changed."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        message = "an answer cannot be changed; copy it with dict(...)"
+        raise TypeError(message)
+
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    update = setdefault = pop = popitem = clear = _refuse
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[Any], Any]) -> object:
+        """To a schema it is an object with any values."""
+        return handler(dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,19 +134,23 @@ class Rejected:
 class Conflict:
     """No configuration satisfies pins, conditions and rules together.
 
-    ``pins``, ``conditions`` and ``rules`` are a smallest set that already excludes each
-    other at ``world``; ``searched`` says within which values. ``repairs`` are smallest
-    relaxations of the question that have an answer.
+    ``pins``, ``conditions``, ``rules`` and what is ``held`` at its default though a condition
+    speaks of it are a smallest set that already excludes each other at ``world``, one of
+    ``worlds`` on which nothing is valid; ``searched`` says within which values. ``repairs``
+    are smallest relaxations of the question that have an answer.
     """
 
     profile: str
     world: int
+    worlds: int
     pins: Fields
+    held: Fields
     conditions: tuple[str, ...]
     rules: tuple[Violation, ...]
     smallest: bool
     searched: str
     repairs: tuple[Repair, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     answer: Literal["conflict"] = "conflict"
 
 

@@ -61,7 +61,7 @@ class Certifier:
     @cached_property
     def encoder(self) -> FiniteEncoder:
         """The query's trees over the values that no rule excludes by themselves."""
-        return FiniteEncoder(self._domains)
+        return FiniteEncoder(self._domains, self.deadline.check)
 
     @cached_property
     def solver(self) -> z3.Solver:

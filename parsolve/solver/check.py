@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 from parsolve.constraints.profile import Config, Profile
-from parsolve.solver.answer import Accepted, Caution, Rejected, Repair, Violation
+from parsolve.solver.answer import Accepted, Caution, Fields, Rejected, Repair, Violation
 from parsolve.solver.repair import Nearest, repairs
 
 SHOWN_REPAIRS = 6
@@ -64,15 +64,15 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
     if not violated:
         return Accepted(
             profile=profile.name,
-            config=config.as_dict(),
-            derived=profile.derive(values),
+            config=Fields(config.as_dict()),
+            derived=Fields(profile.derive(values)),
             warnings=cautions(config),
         )
     nearest = repairs(config) if shown_repairs else Nearest((), complete=True)
     return Rejected(
         profile=profile.name,
-        config=config.as_dict(),
-        derived=profile.derive(values),
+        config=Fields(config.as_dict()),
+        derived=Fields(profile.derive(values)),
         violations=tuple(violation(config, index) for index in violated),
         warnings=cautions(config),
         repairs=_shown(config, nearest.changes[:shown_repairs]) if shown_repairs else None,
@@ -83,5 +83,6 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
 
 def _shown(config: Config, changes: Sequence[Mapping[str, object]]) -> tuple[Repair, ...]:
     return tuple(
-        Repair(change=dict(change), config=config.replaced(change).as_dict()) for change in changes
+        Repair(change=Fields(change), config=Fields(config.replaced(change).as_dict()))
+        for change in changes
     )

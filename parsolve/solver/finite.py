@@ -85,10 +85,14 @@ class FiniteEncoder:
     """Encodes trees over knobs with finite domains.
 
     ``domains`` maps each free knob to its values. Other fields must have been folded away
-    (`simplify`). ``axioms`` say that each knob has exactly one of its values.
+    (`simplify`). ``tick`` is called again and again during long work, and may raise.
+    ``axioms`` say that each knob has exactly one of its values.
     """
 
-    def __init__(self, domains: Mapping[str, Sequence[Anything]]) -> None:
+    def __init__(
+        self, domains: Mapping[str, Sequence[Anything]], tick: Callable[[], None] = lambda: None
+    ) -> None:
+        self._tick = tick
         self._selectors: dict[str, dict[Anything, Literal]] = {}
         self.axioms: list[Literal] = []
         self._terms: dict[int, Table] = {}
@@ -170,6 +174,7 @@ class FiniteEncoder:
     ) -> Table:
         pairs: list[tuple[int | str, Literal]] = []
         for a, first in self.term(left).items():
+            self._tick()
             for b, second in self.term(right).items():
                 value = operation(a, b)
                 if value is not None:
@@ -208,6 +213,7 @@ class FiniteEncoder:
         false: list[Literal] = []
         rights = self.term(right)
         for a, first in self.term(left).items():
+            self._tick()
             yes = disjunction(second for b, second in rights.items() if holds(a, b))
             no = disjunction(second for b, second in rights.items() if not holds(a, b))
             true.append(conjunction((first, yes)))

@@ -9,6 +9,7 @@ transformers, so a reader of the raw file must add it.
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from parsolve.constraints.fields import Misuse
 
 LARGEST_FILE = 10 * 2**20
 """Bytes; no config.json comes near."""
+
+DEEPEST = 4
+"""Levels of nested configurations that are looked at."""
 
 EXPERTS = (
     "num_experts",
@@ -52,16 +56,21 @@ def read_model(path: str | Path) -> dict[str, object]:
     try:
         if file.is_dir():
             file = file / "config.json"
-        size = file.stat().st_size
-        raw = file.read_bytes() if size <= LARGEST_FILE else b""
+        if not stat.S_ISREG(file.stat().st_mode):
+            message = f"{file} is no ordinary file"
+            raise ModelError(message)
+        with file.open("rb") as opened:
+            raw = opened.read(LARGEST_FILE + 1)
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        if isinstance(error, ModelError):
+            raise
         message = f"cannot read {file}: {getattr(error, 'strerror', None) or error}"
         raise ModelError(message) from None
-    if size > LARGEST_FILE:
+    if len(raw) > LARGEST_FILE:
         message = f"{file} is too large for a config.json ({LARGEST_FILE} bytes at most)"
         raise ModelError(message)
     try:
-        text = raw.decode("utf-8")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         message = f"{file} is not UTF-8 text"
         raise ModelError(message) from None
@@ -87,7 +96,7 @@ def model_fields(config: Mapping[str, Any], name: str = "the configuration") -> 
 
     experts = _count(places, EXPERTS, name)
     facts["model_kind"] = "moe" if experts else "dense"
-    if not experts and any("expert" in key or "moe" in key for place in places for key in place):
+    if not experts and _speaks_of_experts(config):
         facts["model_kind"] = "unknown"
     for field, where, spellings in (
         ("num_experts", places, EXPERTS),
@@ -115,6 +124,19 @@ def model_fields(config: Mapping[str, Any], name: str = "the configuration") -> 
         key = "natively_quantized_experts" if method == "mxfp4" else "quantized"
         facts[key] = True
     return facts
+
+
+def _speaks_of_experts(config: Mapping[str, Any], depth: int = DEEPEST) -> bool:
+    """Whether experts are mentioned in a way that this reader does not know how to count."""
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            if depth and _speaks_of_experts(value, depth - 1):
+                return True
+            continue
+        said = str(value) if key == "model_type" else key if value else ""
+        if "expert" in said or "moe" in said:
+            return True
+    return False
 
 
 def _first(places: Sequence[Mapping[str, Any]], spellings: Sequence[str]) -> Any:  # noqa: ANN401

@@ -11,8 +11,15 @@ from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.fields import Choice, FieldError, Flag, Misuse, Size, Sizes, suggestion
-from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, is_label
-from parsolve.constraints.profile import Profile
+from parsolve.constraints.formula import (
+    Formula,
+    Named,
+    NamedFormula,
+    Term,
+    is_label,
+    stated_in,
+)
+from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.numbers import divisors
 from parsolve.solver.where import parse_condition, parse_quantity
 
@@ -189,7 +196,21 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
         message = "a Pareto front needs at least two objectives"
         raise QueryError(message)
     conditions = tuple(Condition(text, parse_condition(profile, text)) for text in where)
+    for text, node in (
+        *((condition.text, condition.formula) for condition in conditions),
+        *((goal.text, goal.term) for goal in goals),
+    ):
+        _refuse_unknown(profile, config, text, node)
     return Query(profile, parsed, pins, conditions, goals, pareto, free)
+
+
+def _refuse_unknown(profile: Profile, config: Config, text: str, node: Formula | Term) -> None:
+    """An optional number that is not given is unknown, and nothing can be asked of it."""
+    for name in sorted(stated_in(node)):
+        field = profile.field_of[name]
+        if isinstance(field, Size) and field.optional and config[name] is None:
+            message = f'"{text}" asks about {name}, which is not given; give --{field.flag}'
+            raise QueryError(message)
 
 
 def _quantity(profile: Profile, text: str) -> Term:
@@ -224,7 +245,7 @@ def _offers(
             kind = offer.value if asked else offer.otherwise
             pins = {**pins, offer.given: kind}
         elif kind != offer.value and asked:
-            names = ", ".join(n for n in offer.knobs if n in pins)
+            names = ", ".join(n for n in (*offer.knobs, *offer.implied_by) if n in pins)
             message = f"{names} needs {offer.given} {offer.value}, but it is {kind}; drop one"
             raise QueryError(message)
         if kind != offer.value:

@@ -198,7 +198,7 @@ def effective_values(config: Config) -> Mapping[str, object]:
 def _movement(
     config: Config, effective: Mapping[str, object], change: Change
 ) -> tuple[object, ...]:
-    """How far the values move (in doublings), then field order and value: a total order."""
+    """Knobs that nobody had set last; then how far values move (in doublings); then by field."""
     moved = 0.0
     place: list[tuple[int, str]] = []
     for name, value in change.items():
@@ -208,4 +208,5 @@ def _movement(
         else:
             moved += 1
         place.append((config.profile.index_of[name], f"{value!s:>20}"))
-    return (round(moved, 9), sorted(place))
+    fresh = sum(config[name] == config.profile.field_of[name].default for name in change)
+    return (fresh, round(moved, 9), sorted(place))

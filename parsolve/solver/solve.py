@@ -172,8 +172,8 @@ def solution(
         message = f"the search reported a rejected configuration: {chosen}; please report this bug"
         raise AssertionError(message)
     return Solution(
-        config=Config(profile, values).as_dict(),
-        derived=profile.derive(values),
+        config=Fields(Config(profile, values).as_dict()),
+        derived=Fields(profile.derive(values)),
         objectives=objectives,
     )
 
@@ -374,7 +374,7 @@ def _shown(query: Query, rows: Sequence[_Row], limit: int | None) -> tuple[Solut
             query,
             row.world,
             row.chosen,
-            {goal.text: s for goal, s in zip(query.objectives, row.scores, strict=True)},
+            Fields({g.text: s for g, s in zip(query.objectives, row.scores, strict=True)}),
         )
         for row in rows[:limit]
     )

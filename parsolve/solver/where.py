@@ -38,6 +38,7 @@ SHOWN = 200
 """Characters of a condition that an error quotes."""
 DEEPEST = 60
 LARGEST = 10**18
+MOST_ARGUMENTS = 20
 
 OPERATIONS: dict[type[ast.operator], Operation] = {
     ast.Add: "+",
@@ -180,6 +181,11 @@ class _Reader:
     def labelled(self, term: Term, beside: Term, node: ast.expr) -> Term:
         """A text constant must be a label of the choice it is compared with."""
         if isinstance(term, Const) and isinstance(term.value, str):
+            if term.value == "auto" and isinstance(beside, Named):
+                raise self.error(
+                    f"{beside.name} is what auto resolved to; to fix the request itself, pin it",
+                    node,
+                )
             field = self.profile.field_of.get(getattr(beside, "name", ""))
             if isinstance(field, Choice) and term.value not in field.choices:
                 hint = suggestion(term.value, field.choices)
@@ -221,6 +227,8 @@ class _Reader:
                     self.positive(other, right)
                 return Arith(operation, one, other)
             case ast.Call(ast.Name(("max" | "min") as name), [_, _, *_] as arguments, []):
+                if len(arguments) > MOST_ARGUMENTS:
+                    raise self.error(f"{name} takes at most {MOST_ARGUMENTS} numbers", node)
                 terms = [self.integer(argument, depth - 1) for argument in arguments]
                 return largest(*terms) if name == "max" else smallest(*terms)
             case _:

@@ -19,8 +19,9 @@ from parsolve.constraints.profile import Config, holds
 from parsolve.solver import explain as explaining
 from parsolve.solver.answer import Conflict, Repair, Undecided, to_json
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.explain import _Problem, _releasable, _widened, explain, relaxations
+from parsolve.solver.explain import _Problem, explain
 from parsolve.solver.query import Query
+from parsolve.solver.relax import relaxations, releasable, widened
 from parsolve.solver.solve import best, solutions
 from tests.solver.questions import HALO, question
 
@@ -134,13 +135,13 @@ def conflict(name: str) -> Conflict:
 def brute(name: str) -> Brute:
     query, world = asked(name), asked(name).worlds[-1]
     config = Config(HALO, query.completed(world, (), ()))
-    released = [pin for pin in query.pins if _releasable(config, pin)]
+    released = [pin for pin in query.pins if releasable(config, pin)]
     names = (*query.free, *released)
     parts: list[tuple[str, object]] = [("rule", rule.id) for rule in HALO.rules]
     parts += [("condition", condition.text) for condition in query.conditions]
     parts += [("pin", pin) for pin in released]
     broken: set[frozenset[int]] = set()
-    for chosen in product(*(_widened(query, config, name) for name in names)):
+    for chosen in product(*(widened(query, config, name) for name in names)):
         one = config.replaced(dict(zip(names, chosen, strict=True)))
         if not all(holds(HALO, spelling, one.values) for spelling in query.canonical):
             continue
@@ -233,7 +234,7 @@ def knobs(query: Query) -> tuple[str, ...]:
     return tuple(
         pin
         for pin in query.pins
-        if HALO.field_of[pin].role != "cluster" and _releasable(config, pin)
+        if HALO.field_of[pin].role != "cluster" and releasable(config, pin)
     )
 
 
@@ -251,7 +252,7 @@ def losses(query: Query, released: tuple[str, ...]) -> set[tuple[frozenset[str],
     config = Config(HALO, query.completed(query.worlds[-1], (), ()))
     names = tuple(dict.fromkeys((*query.free, *released)))
     found = set()
-    for chosen in product(*(_widened(query, config, name) for name in names)):
+    for chosen in product(*(widened(query, config, name) for name in names)):
         one = config.replaced(dict(zip(names, chosen, strict=True)))
         if one.accepted() and all(holds(HALO, c, one.values) for c in query.canonical):
             changed = frozenset(name for name in released if one[name] != config[name])

@@ -73,11 +73,14 @@ def check(
     chosen = profile_named(profile)
     facts = gathered(chosen, given, model)
     if jsonl is not None:
-        from parsolve.cli.jsonl import check_lines  # noqa: PLC0415
+        from parsolve.cli.jsonl import FileError, check_lines  # noqa: PLC0415
 
         if world is not None:
             facts[chosen.world] = one_world(world)
         tally = check_lines(chosen, jsonl, facts, repairs or 0)
+        if not (tally.accepted or tally.rejected or tally.unreadable):
+            message = f"{'standard input' if jsonl == '-' else jsonl} holds no configuration"
+            raise FileError(message)
         if tally.unreadable:
             raise typer.Exit(MISUSE)
         raise typer.Exit(NO if tally.rejected else YES)

@@ -82,7 +82,12 @@ def list_configurations(
         nothing = (
             no_solution(query, listing.deadline) if listing.complete else listing.undecided(())
         )
-        finish(nothing, Format.TEXT if format is ListFormat.TABLE else Format.JSON)
+        rows_only = format in {ListFormat.JSONL, ListFormat.CSV}
+        finish(
+            nothing,
+            Format.JSON if format is ListFormat.JSON else Format.TEXT,
+            stream=sys.stderr if rows_only else sys.stdout,
+        )
     certificate = listing.certificate
     if listing.timed_out or (certificate is not None and certificate.status != "proved"):
         raise typer.Exit(UNDECIDED)

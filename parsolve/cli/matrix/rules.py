@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
 
 from parsolve.cli.matrix.markdown import code, link, marked, prose, table
 from parsolve.cli.matrix.modes import REFUSED, SUPPORTED
 from parsolve.constraints.describe import term_words, words
 from parsolve.constraints.formula import (
-    Feature,
     Formula,
-    Named,
     NamedFormula,
     Node,
-    Variable,
-    children,
     named_in,
+    stated_in,
 )
 from parsolve.constraints.profile import Profile
 from parsolve.constraints.rule import ALWAYS, Rule, Source
@@ -73,24 +69,13 @@ def rules_in_order(profile: Profile) -> list[str]:
     return blocks
 
 
-def _read_as_given(profile: Profile) -> dict[str, set[str]]:
+def _read_as_given(profile: Profile) -> dict[str, frozenset[str]]:
     """Rules and warnings that read a field for which a quantity has the same name."""
     nodes: dict[str, tuple[Node, ...]] = {rule.id: rule.nodes for rule in profile.rules}
     nodes |= {notice.id: (notice.when,) for notice in profile.warnings}
     shared = {quantity.name for quantity in profile.derived} & set(profile.field_of)
-    found = {identity: _bare(trees) & shared for identity, trees in nodes.items()}
+    found = {identity: stated_in(*trees) & shared for identity, trees in nodes.items()}
     return {identity: names for identity, names in found.items() if names}
-
-
-def _bare(nodes: Iterable[Node]) -> set[str]:
-    """Fields that the trees read themselves, not through a quantity."""
-    found: set[str] = set()
-    for node in nodes:
-        if isinstance(node, (Variable, Feature)):
-            found.add(node.name)
-        elif not isinstance(node, (Named, NamedFormula)):
-            found |= _bare(children(node))
-    return found
 
 
 def _requires(profile: Profile, rule: Rule) -> str:

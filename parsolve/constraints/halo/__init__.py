@@ -90,7 +90,6 @@ HALO = Profile(
             f.ep_scope == "auto",
             all_of(
                 q.ep_group_size > 1,
-                q.num_nvlink_domains > 1,
                 f.ep_scope != if_(q.ep_group_size <= q.nvlink_domain_size, "node", "global"),
             ),
         )
@@ -105,7 +104,13 @@ HALO = Profile(
         Preference(0 - q.ep_group_size, "wider expert groups first"),
     ),
     world="world_size",
-    script="SCRIPT",
+    launchers=(
+        "launcher",
+        {
+            "torchrun": "torchrun --nnodes {nodes} --nproc_per_node {node} SCRIPT",
+            "accelerate": "accelerate launch --num_machines {nodes} --num_processes {world} SCRIPT",
+        },
+    ),
     nodes="num_nodes",
     node="gpus_per_node",
     summary=(

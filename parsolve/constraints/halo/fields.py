@@ -152,6 +152,7 @@ use_grouped_gemm = Flag(
 )
 expert_lora = Flag(
     "expert_lora",
+    object_or_null=True,
     panel=EXPERTS,
     flag="expert-lora",
     about="Train native LoRA adapters on the experts.",
@@ -326,6 +327,14 @@ ep_fp32_experts = Flag(
     launch="fp32_experts",
     about="Keep expert weights in fp32 (no rule reads it).",
 )
+bf16_optimizer = Flag(
+    "bf16_optimizer",
+    object_or_null=True,
+    panel=PRECISION,
+    flag="bf16-optimizer",
+    launch="bf16_optimizer",
+    about="Keep optimizer states in bf16 (checked when the optimizer is built, not here).",
+)
 fp32_output_conversion = Flag(
     "fp32_output_conversion",
     panel=PRECISION,
@@ -362,7 +371,7 @@ trainer = Choice(
     role="run",
     panel=ENTRY,
     flag="trainer",
-    about="Trainer of the run; without one, no trainer rule is checked.",
+    about="Trainer of the run; without one, rules about which trainer it is say nothing.",
 )
 assume_pp = Flag(
     "assume_pp",
@@ -381,7 +390,6 @@ launcher = Choice(
 )
 init_from_scratch = Flag(
     "init_from_scratch",
-    role="run",
     panel=ENTRY,
     flag="init-from-scratch",
     launch="init_from_scratch",
@@ -567,6 +575,7 @@ CP_ATTENTION_CLASSES = (
     *BAILING_CLASSES,
     "Cohere2MoeAttention",
 )
+MLA_CLASSES = ("Glm4MoeLiteAttention", "Mistral4Attention")
 attention_class = Choice(
     "attention_class",
     default="unknown",

@@ -363,7 +363,12 @@ MODEL = (
     Rule(
         id="cp-kv-heads-not-divisible",
         stage="model-aware",
-        when=all_of(f.cp_size > 1, ~f.mla, f.num_key_value_heads.length > 0),
+        when=all_of(
+            f.cp_size > 1,
+            ~f.mla,
+            ~one_of(f.attention_class, f.MLA_CLASSES),
+            f.num_key_value_heads.length > 0,
+        ),
         requires=divides(f.cp_size, f.num_key_value_heads.gcd),
         reason="Ulysses gives every CP rank the same number of key/value heads; MLA wrappers "
         "count query heads instead.",

@@ -4,12 +4,24 @@ from parsolve.constraints.formula import all_of, any_of, divides
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.halo.entry import LOWP_KNOBS
-from parsolve.constraints.halo.sources import PARALLELISM_CONFIG, TRAINER_VALIDATION
+from parsolve.constraints.halo.sources import (
+    PARALLELISM_ARGS,
+    PARALLELISM_CONFIG,
+    TRAINER_VALIDATION,
+)
 from parsolve.constraints.rule import Notice, Source
 
 RESOLVE = Source(PARALLELISM_CONFIG, "_resolve_and_validate")
 
 NOTICES = (
+    Notice(
+        id="pp-not-in-release",
+        when=f.pp_size > 1,
+        reason="Pipeline parallelism is not part of this release and cannot be launched: this "
+        "shows only what the contracts behind the release gate would say.",
+        source=Source(PARALLELISM_ARGS, "parallelism_config_from_args"),
+        launchable=False,
+    ),
     Notice(
         id="gpus-per-node-assumed",
         when=f.gpus_per_node == 0,

@@ -37,10 +37,14 @@ gpus_per_node = Named(
     about="GPUs per OS node, after auto.",
 )
 
-_requested_domain = if_(
-    f.nvlink_domain_size != 0,
-    f.nvlink_domain_size,
-    if_(f.nvlink_domain_env > 0, f.nvlink_domain_env, gpus_per_node),
+_requested_domain = Named(
+    "requested_nvlink_domain",
+    if_(
+        f.nvlink_domain_size != 0,
+        f.nvlink_domain_size,
+        if_(f.nvlink_domain_env > 0, f.nvlink_domain_env, gpus_per_node),
+    ),
+    about="GPUs per NVLink domain as asked for, before the clamp.",
 )
 is_domain_clamped = NamedFormula(
     "is_domain_clamped",
