@@ -130,6 +130,15 @@ BUNDLES: tuple[Bundle, ...] = (
         "gin_max_tokens_per_rank": (8192, 8192, 0),
     },
     {
+        "ep_size": (2, 16),
+        "ep_scope": ("global",),
+        "ep_rows_per_device": (1, 2),
+        "max_length": (8192, 8193, 16384),
+        "num_experts_per_tok": (8, None),
+        "hidden_size": (2880, None),
+        "gin_max_tokens_per_rank": (8192, 8192, 4096),
+    },
+    {
         "launcher": ("accelerate",),
         "model_kind": ("moe", "dense"),
         "use_grouped_gemm": (True, False),

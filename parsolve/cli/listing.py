@@ -113,6 +113,7 @@ def _json(listing: Listing, solutions: Iterable[Solution]) -> None:
             separator = ",\n"
             written += 1
     finally:
+        listing.count = written  # an interrupt may come between finding and writing
         tail: dict[str, object] = {"count": written, "complete": listing.complete}
         if listing.certificate is not None:
             tail["certificate"] = as_data(listing.certificate)

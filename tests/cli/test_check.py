@@ -53,7 +53,7 @@ class TestSeedExample:
         assert lines[0] == "rejected  [halo] ep-single-domain-multi-group"
         assert all(len(line) <= 80 for line in lines)
         assert lines[-3:] == [
-            "  nearest    --ep 2    (one change away, accepted)",
+            "  nearest    --ep 2    (one change away, accepted; no axis switched off)",
             "             --ep 8",
             "             --ep 4 --etp 2",
         ]

@@ -147,7 +147,7 @@ class TestExitCode:
     @pytest.mark.parametrize(
         ("lines", "code"),
         [
-            ((), 0),
+            ((), 2),
             ((GOOD, GOOD), 0),
             ((GOOD, BAD, GOOD), 1),
             ((GOOD, b"nope"), 2),
@@ -194,7 +194,8 @@ class TestBadLines:
     def test_an_empty_and_a_binary_file(self, tmp_path: Path) -> None:
         empty, binary = tmp_path / "empty", tmp_path / "binary"
         empty.write_bytes(b"")
-        assert cli("check", "--jsonl", str(empty)) == Outcome(0, "", "")
+        nothing = f"parsolve: {empty} holds no configuration\n"
+        assert cli("check", "--jsonl", str(empty)) == Outcome(2, "", nothing)
         binary.write_bytes(bytes(range(256)) * 64)
         done = cli("check", "--jsonl", str(binary))
         assert done.code == 2
@@ -300,4 +301,5 @@ class TestStreaming:
             check=False,
             timeout=60,
         )
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        nothing = b"parsolve: standard input holds no configuration\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, b"", nothing)

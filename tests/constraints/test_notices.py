@@ -17,6 +17,7 @@ STAGES: Fields = {**TWO_NODES, "pp_size": 2, "assume_pp": True}
 DOMAIN_OF_TWO: Fields = {"world_size": 24, "gpus_per_node": 6, "nvlink_domain_size": 12}
 
 CASES: tuple[tuple[str, Fields, Fields, str], ...] = (
+    ("pp-not-in-release", STAGES, TWO_NODES, "pp_size = 2 > 1"),
     ("gpus-per-node-assumed", {"world_size": 8}, NODE, "gpus_per_node = auto"),
     (
         "nvlink-domain-from-environment",

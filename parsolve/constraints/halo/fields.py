@@ -333,7 +333,7 @@ bf16_optimizer = Flag(
     panel=PRECISION,
     flag="bf16-optimizer",
     launch="bf16_optimizer",
-    about="Keep optimizer states in bf16 (checked when the optimizer is built, not here).",
+    about="Keep optimizer states in bf16 (no rule reads it).",
 )
 fp32_output_conversion = Flag(
     "fp32_output_conversion",
