@@ -42,11 +42,11 @@ class FieldsCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
         """Help with ``--use-hsdp`` for what is off by default, ``--no-...`` for what is on."""
-        from parsolve.cli.options import ON_BY_DEFAULT  # noqa: PLC0415
+        from parsolve.cli.options import SWITCHES  # noqa: PLC0415
 
         for parameter in self.params:
-            if parameter.secondary_opts and parameter.name != "moe":
-                on = parameter.name in ON_BY_DEFAULT
+            if parameter.name in SWITCHES:
+                on = SWITCHES[parameter.name]
                 parameter.opts = parameter.secondary_opts if on else parameter.opts
                 parameter.secondary_opts = []
         super().format_help(ctx, formatter)
@@ -62,7 +62,9 @@ class FieldsCommand(TyperCommand):
 
     def _switched(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Switches in the frameworks' form, ``--use_hsdp true`` or ``=false``, as switches."""
-        switches = {p.opts[0]: p for p in self.params if p.secondary_opts and p.name != "moe"}
+        from parsolve.cli.options import SWITCHES  # noqa: PLC0415
+
+        switches = {p.opts[0]: p for p in self.params if p.name in SWITCHES}
         result: list[str] = []
         waiting = list(args)
         while waiting:

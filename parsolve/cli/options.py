@@ -20,7 +20,6 @@ GIVEN = "given"
 UNSET = "unset"
 """How answers and options spell that an optional number is not given."""
 
-MOE_PANEL = "Model"
 FEW_CHOICES = 6
 """So many are spelled out in help."""
 
@@ -43,12 +42,13 @@ def spelled_as_option(name: str) -> str:
     return name
 
 
-ON_BY_DEFAULT = frozenset(
-    field.name
+SWITCHES = {
+    field.name: field.default
     for profile in PROFILES.values()
     for field in profile.fields
-    if isinstance(field, Flag) and field.default
-)
+    if isinstance(field, Flag)
+}
+"""Fields that are on or off, and which of the two they are by default."""
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "token_normalize_func": spelled_as_option}
 
@@ -90,10 +90,14 @@ def with_options(
 
     def run(**values: Any) -> None:  # noqa: ANN401  (typer passes what it parsed)
         typed = {name: values.pop(name) for name in names}
-        moe = values.pop("moe", None)
-        command(**values, given=_given(profile, typed, moe))
+        kinds = {
+            offer.given: offer.value if said else offer.otherwise
+            for offer in profile.offers
+            if (said := values.pop(offer.value)) is not None
+        }
+        command(**values, given=_given(profile, typed) | kinds)
 
-    parameters = [*kept[:2], *options, _moe(), *kept[2:]]
+    parameters = [*kept[:2], *options, *_kinds(profile), *kept[2:]]
     parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in parameters]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {p.name: p.annotation for p in parameters}
@@ -108,7 +112,7 @@ def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str]
     for argument in arguments:
         if argument.startswith("-") and not argument.lstrip("-").isdecimal():
             flag = argument.partition("=")[0].lstrip("-")
-            if flag in own or flag in {"moe", "dense"}:
+            if flag in own or any(flag in {o.value, o.otherwise} for o in profile.offers):
                 continue
             name = profile.spellings.get(flag.removeprefix("no-").replace("-", "_"))
             if name is None:
@@ -117,19 +121,25 @@ def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str]
     return fields
 
 
-def _moe() -> inspect.Parameter:
-    option = typer.Option(
-        "--moe/--dense",
-        help="The model has routed experts, or has none.",
-        rich_help_panel=MOE_PANEL,
-        show_default=False,
-    )
-    return inspect.Parameter(
-        "moe",
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None,
-        annotation=Annotated[bool | None, option],
-    )
+def _kinds(profile: Profile) -> list[inspect.Parameter]:
+    """A pair of switches for each offer, such as ``--moe`` and ``--dense``."""
+    return [
+        inspect.Parameter(
+            offer.value,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                bool | None,
+                typer.Option(
+                    f"--{offer.value}/--{offer.otherwise}",
+                    help=offer.about,
+                    rich_help_panel=profile.field_of[offer.given].panel,
+                    show_default=False,
+                ),
+            ],
+        )
+        for offer in profile.offers
+    ]
 
 
 def _parameter(field: Field) -> inspect.Parameter:
@@ -183,7 +193,7 @@ def _default_words(field: Field) -> str:
     return f" [default: {field.default}]"
 
 
-def _given(profile: Profile, typed: Mapping[str, Any], moe: bool | None) -> dict[str, object]:
+def _given(profile: Profile, typed: Mapping[str, Any]) -> dict[str, object]:
     given: dict[str, object] = {}
     for name, value in typed.items():
         if value is None:
@@ -193,8 +203,6 @@ def _given(profile: Profile, typed: Mapping[str, Any], moe: bool | None) -> dict
             given[name] = None
         else:
             given[name] = numbers(field, value) if isinstance(field, Sizes) else value
-    if moe is not None:
-        given["model_kind"] = "moe" if moe else "dense"
     return given
 
 
@@ -223,10 +231,10 @@ def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str,
                 value = int(text)
             except ValueError:
                 value = -1
-            if field.name == "nvlink_domain_env":
-                found[field.name] = value if 0 < value <= field.maximum else -1
-            elif 0 <= value <= field.maximum:
-                found[field.name] = value
+            if value > 0 or (value == 0 and not field.checked):
+                found[field.name] = min(value, field.maximum)
+            elif field.checked:
+                found[field.name] = -1
     return {**found, **given}
 
 
@@ -240,12 +248,6 @@ def worlds(text: str) -> list[int]:
         except ValueError:
             message = f"a world is a number, a list (8,16) or a range (8..512), got {part!r:.60}"
             raise UsageError(message, param_hint="'--world'") from None
-        if first < 1:
-            message = (
-                f"world_size must be at least 1, got {first} (halo never checks this: a "
-                "configuration object built by hand takes any world)"
-            )
-            raise UsageError(message, param_hint="'--world'")
         if last < first:
             message = f"the range {part} is empty: write the smaller world first"
             raise UsageError(message, param_hint="'--world'")

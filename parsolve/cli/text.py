@@ -62,8 +62,8 @@ def cluster(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, A
     text = f"{world} GPU{'s' if world != 1 else ''}"
     if (nodes := derived.get(profile.nodes)) is not None:
         text += f", {nodes} node{'s' if nodes != 1 else ''} of {derived[profile.node]}"
-    if "nvlink_domain_size" in derived:
-        text += f", NVLink domain {derived['nvlink_domain_size']}"
+    if (domain := derived.get(profile.domain)) is not None:
+        text += f", NVLink domain {domain}"
     return text
 
 

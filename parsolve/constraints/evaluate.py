@@ -52,7 +52,11 @@ def term_source(term: Term) -> str:
         case Feature(name, feature):
             return f"{name}_{feature}"
         case Arith(("max" | "min") as function, left, right):
-            return f"{function}({term_source(left)}, {term_source(right)})"
+            a, b = term_source(left), term_source(right)
+            if (a.isidentifier() or a.isdecimal()) and b.isidentifier():
+                # comparing what is at hand costs less than a call
+                return f"({a} if {a} {'>=' if function == 'max' else '<='} {b} else {b})"
+            return f"{function}({a}, {b})"
         case Arith(operation, left, right):
             return f"({term_source(left)} {operation} {term_source(right)})"
         case Quotient(left, right):

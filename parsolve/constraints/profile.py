@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import compress
+from operator import is_not
 from typing import Any as Anything
 
 from parsolve.constraints.describe import because_source, told, words
@@ -43,6 +45,7 @@ class Offer:
     unknown: str
     value: str
     otherwise: str
+    about: str
     implied_by: tuple[str, ...] = ()
 
 
@@ -105,6 +108,8 @@ class Profile:
     """Derived quantity that counts OS nodes."""
     node: str
     """Derived quantity that counts GPUs per OS node."""
+    domain: str
+    """Derived quantity that counts GPUs per NVLink domain."""
     short_names: Mapping[str, str]
     """Short spellings of derived quantities, for conditions and objectives."""
     disagreements: tuple[Disagreement, ...] = ()
@@ -130,6 +135,14 @@ class Profile:
                 if spelling:
                     result[spelling] = field.name
         return result | {field.name: field.name for field in self.fields}
+
+    @cached_property
+    def _slots(self) -> Mapping[str, tuple[str, int, Callable[[object], object]]]:
+        """By spelling: the field's name, its place among the values, and its parser."""
+        return {
+            spelling: (name, self.index_of[name], self.field_of[name].parse)
+            for spelling, name in self.spellings.items()
+        }
 
     @cached_property
     def defaults(self) -> Values:
@@ -164,12 +177,26 @@ class Profile:
         return compiled("accepts", [*lines, "return True"])
 
     @cached_property
-    def _fired(self) -> Callable[[Values], list[int]]:
-        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
-        lines.append("fired = []")
+    def _judge(self) -> Callable[[Values], tuple[list[int], dict[str, Anything]]]:
+        """Rules that are broken, and what is derived: both need the same quantities."""
+        nodes = [node for rule in self.rules for node in rule.nodes]
+        lines = [*prologue(self.fields, [*nodes, *self.derived]), "fired = []", "known = {}"]
         for index, rule in enumerate(self.rules):
             lines.append(f"if {violated_source(*rule.nodes)}: fired.append({index})")
-        return compiled("fired", [*lines, "return fired"])
+        for quantity in self.derived:
+            defined = defined_source(quantity)
+            keep = f"known['{quantity.name}'] = its_{quantity.name}"
+            lines.append(keep if defined == DEFINED else f"if {defined}: {keep}")
+        return compiled("judge", [*lines, "return fired, known"])
+
+    def judged(self, values: Values) -> tuple[list[int], dict[str, Anything]]:
+        """`violated` and `derive` at once."""
+        fired, known = self._judge(values)
+        return self._heard(fired), known
+
+    def derive(self, values: Values) -> dict[str, Anything]:
+        """Every derived quantity that is known, by name; an unknown one is left out."""
+        return self._judge(values)[1]
 
     def violated(self, values: Values) -> list[int]:
         """Indices of every violated rule, in order: the first is the framework's verdict.
@@ -177,17 +204,18 @@ class Profile:
         While a size is itself illegal, rules that read it say nothing: arithmetic on a
         tensor-parallel size of 0 would only add noise.
         """
-        fired = self._fired(values)
-        if not fired:
-            return fired
+        return self._heard(self._judge(values)[0])
+
+    def _heard(self, fired: list[int]) -> list[int]:
+        """Without the rules that read a size which is itself illegal."""
         illegal = {min(self.rules[index].reads) for index in fired if index in self._legality}
-        if illegal:
-            fired = [
-                index
-                for index in fired
-                if index in self._legality or not self.rules[index].reads & illegal
-            ]
-        return fired
+        if not illegal:
+            return fired
+        return [
+            index
+            for index in fired
+            if index in self._legality or not self.rules[index].reads & illegal
+        ]
 
     @cached_property
     def _legality(self) -> frozenset[int]:
@@ -203,17 +231,6 @@ class Profile:
             test = holds if defined == DEFINED else f"{defined} and {holds}"
             lines.append(f"if {test}: found.append({index})")
         return compiled("warned", [*lines, "return found"])
-
-    @cached_property
-    def derive(self) -> Callable[[Values], dict[str, Anything]]:
-        """Every derived quantity that is known, by name; an unknown one is left out."""
-        lines = [*prologue(self.fields, self.derived), "known = {}"]
-        for quantity in self.derived:
-            inner = quantity.term if isinstance(quantity, Named) else quantity.formula
-            known = [] if defined_source(inner) == DEFINED else [f"has_{quantity.name}"]
-            keep = f"known['{quantity.name}'] = its_{quantity.name}"
-            lines.append(f"if {' and '.join(known)}: {keep}" if known else keep)
-        return compiled("derive", [*lines, "return known"])
 
     @cached_property
     def _because(self) -> Callable[[int], Callable[[Values], str]]:
@@ -271,17 +288,18 @@ class Profile:
         """
         values: list[Anything] = list(self.defaults)
         by: dict[str, str] = {}
+        slots = self._slots
         for spelling, value in given.items():
-            name = self.spellings.get(spelling)
-            if name is None:
+            slot = slots.get(spelling)
+            if slot is None:
                 known = tuple(self.spellings)
                 message = f"unknown field {spelling!r}{suggestion(str(spelling), known)}"
                 raise FieldError(message)
-            if name in by and by[name] != spelling:
+            name, index, parse = slot
+            if by.setdefault(name, spelling) != spelling:
                 message = f"{by[name]} and {spelling} are the same field; give one"
                 raise FieldError(message)
-            by[name] = spelling
-            values[self.index_of[name]] = self.field_of[name].parse(value)
+            values[index] = parse(value)
         if self.world not in by:
             message = f"{self.world} is missing"
             raise FieldError(message)
@@ -331,12 +349,13 @@ class Config:
         names = profile.index_of
         if everything:
             return dict(zip(names, self.values, strict=True))
-        columns = zip(names, self.values, profile.defaults, strict=True)
-        return {name: self.values[names[name]] for name in profile.shown} | {
-            name: value
-            for name, value, default in columns
-            if value is not default and value != default
-        }
+        shown = {name: self.values[names[name]] for name in profile.shown}
+        # almost every value is the very object of the default: looked at in C first
+        touched = map(is_not, self.values, profile.defaults)
+        for field, value in compress(zip(profile.fields, self.values, strict=True), touched):
+            if value != field.default:
+                shown[field.name] = value
+        return shown
 
     def accepted(self) -> bool:
         """Whether no rule is violated."""

@@ -60,19 +60,19 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
         message = f"the number of repairs to show is at least 0, got {shown_repairs}"
         raise ValueError(message)
     profile, values = config.profile, config.values
-    violated = profile.violated(values)
+    violated, derived = profile.judged(values)
     if not violated:
         return Accepted(
             profile=profile.name,
             config=Fields(config.as_dict()),
-            derived=Fields(profile.derive(values)),
+            derived=Fields(derived),
             warnings=cautions(config),
         )
     nearest = repairs(config) if shown_repairs else Nearest((), complete=True)
     return Rejected(
         profile=profile.name,
         config=Fields(config.as_dict()),
-        derived=Fields(profile.derive(values)),
+        derived=Fields(derived),
         violations=tuple(violation(config, index) for index in violated),
         warnings=cautions(config),
         repairs=_shown(config, nearest.changes[:shown_repairs]) if shown_repairs else None,

@@ -145,7 +145,7 @@ def brute(name: str) -> Brute:
         one = config.replaced(dict(zip(names, chosen, strict=True)))
         if not all(holds(HALO, spelling, one.values) for spelling in query.canonical):
             continue
-        breaks = set(HALO._fired(one.values))
+        breaks = set(HALO._judge(one.values)[0])
         after = len(HALO.rules)
         for index, condition in enumerate(query.conditions):
             if not holds(HALO, condition.formula, one.values):

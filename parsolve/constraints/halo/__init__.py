@@ -82,6 +82,7 @@ HALO = Profile(
             unknown="unknown",
             value="moe",
             otherwise="dense",
+            about="The model has routed experts, or has none.",
             implied_by=("num_experts", "moe_intermediate_size"),
         ),
     ),
@@ -113,6 +114,7 @@ HALO = Profile(
     ),
     nodes="num_nodes",
     node="gpus_per_node",
+    domain="nvlink_domain_size",
     summary=(
         Column("data_parallel_size", "dp"),
         Column("num_ep_groups", "EP groups", q.is_ep_mode),
