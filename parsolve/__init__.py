@@ -100,7 +100,8 @@ def best(  # noqa: PLR0913
 
     Objectives are lexicographic: ``objectives`` as pairs such as ``("dp", "maximize")`` in
     that order, or ``maximize`` first and then ``minimize``; with ``pareto``, the front
-    instead. Without any, ``dp`` is maximised. The rest as for `solutions`.
+    instead. Without any, the profile's own is maximised (halo: ``dp``). The rest as for
+    `solutions`.
     """
     from parsolve.solver.deadline import Deadline  # noqa: PLC0415
     from parsolve.solver.query import QueryError  # noqa: PLC0415
@@ -117,7 +118,16 @@ def best(  # noqa: PLR0913
     asked = [(text, direction == "maximize") for text, direction in objectives]
     asked += [(text, True) for text in _texts("maximize", maximize)]
     asked += [(text, False) for text in _texts("minimize", minimize)]
-    query = _query(world, profile, moe, where, vary, fields, asked or [("dp", True)], pareto=pareto)
+    query = _query(
+        world,
+        profile,
+        moe,
+        where,
+        vary,
+        fields,
+        asked or [(_profile(profile).objective, True)],
+        pareto=pareto,
+    )
     return find(query, limit=limit, deadline=Deadline(timeout))
 
 

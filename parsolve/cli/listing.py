@@ -19,7 +19,7 @@ from parsolve.constraints.formula import fields_of
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Solution, as_data, to_json
 from parsolve.solver.check import cautions
-from parsolve.solver.query import Query
+from parsolve.solver.query import Query, assumptions
 from parsolve.solver.solve import Listing, searched
 
 
@@ -52,12 +52,9 @@ def _interruptible(listing: Listing) -> Iterator[None]:
 
 def _statement(listing: Listing) -> None:
     """Whether the listing is complete, on standard error."""
-    certificate = listing.certificate
-    if listing.complete and certificate is not None and certificate.status == "proved":
-        seconds = f"{certificate.seconds:g} s"
+    if listing.complete and listing.certificate is not None:
+        seconds = f"{listing.certificate.seconds:g} s"
         text = f"complete: {listing.count} valid; Z3 proved that no other is ({seconds})"
-    elif listing.complete:
-        text = f"{listing.count} valid; Z3 did not decide whether others are"
     else:
         text = f"incomplete: {listing.stopped}; {listing.count} shown"
     sys.stderr.write(f"parsolve: {text}\n")
@@ -68,9 +65,9 @@ def _cautions(query: Query, first: Solution) -> None:
     profile = query.profile
     varied = {*query.free, profile.world}
     same = {w.id for w in profile.warnings if not fields_of(w.when) & varied}
-    for caution in cautions(profile.config(first.config)):
-        if caution.warning in same:
-            sys.stderr.write(f"parsolve: warning: {caution.warning}: {caution.reason}\n")
+    found = (c for c in cautions(profile.config(first.config)) if c.warning in same)
+    for caution in (*assumptions(query), *found):
+        sys.stderr.write(f"parsolve: warning: {caution.warning}: {caution.reason}\n")
 
 
 def _table(listing: Listing, solutions: Iterable[Solution]) -> None:

@@ -17,7 +17,7 @@ Maximize = Annotated[
         *MAXIMIZE,
         metavar="QUANTITY",
         help="Objective: a field, a derived quantity or an expression; repeatable, the first "
-        "counts most. [default: dp]",
+        "counts most. (default: the profile's own, dp for halo)",
         rich_help_panel=PANEL,
     ),
 ]

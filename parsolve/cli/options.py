@@ -10,17 +10,16 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from parsolve import MOST_WORLDS
-from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Choice, Field, FieldError, Flag, Size, Sizes
+from parsolve.constraints import DEFAULT_PROFILE, PROFILES
+from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 
-DEFAULT = "halo"
 GIVEN = "given"
 
 UNSET = "unset"
 """How answers and options spell that an optional number is not given."""
 
-FEW_CHOICES = 6
+FEW_CHOICES = 14
 """So many are spelled out in help."""
 
 
@@ -72,7 +71,7 @@ def with_options(
     """
     if not hasattr(command, "takes_fields"):
         return command
-    profile = PROFILES[DEFAULT]
+    profile = _profile_of(arguments or ())
     hints = get_type_hints(command, include_extras=True)
     kept = [
         p.replace(annotation=hints[p.name])
@@ -104,6 +103,16 @@ def with_options(
     run.__doc__ = command.__doc__
     run.__name__ = command.__name__
     return run
+
+
+def _profile_of(arguments: Sequence[str]) -> Profile:
+    """The profile that the arguments name: its fields are the options. Else the default one."""
+    named = DEFAULT_PROFILE
+    for position, argument in enumerate(arguments):
+        option, has_value, value = argument.partition("=")
+        if option == "--profile":
+            named = value if has_value else "".join(arguments[position + 1 : position + 2])
+    return PROFILES.get(named, PROFILES[DEFAULT_PROFILE])
 
 
 def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str] | None:
@@ -158,7 +167,7 @@ def _parameter(field: Field) -> inspect.Parameter:
     option = typer.Option(
         name,
         parser=_number_or_unset if isinstance(field, Size) and field.optional else None,
-        help=f"{field.about}{_default_words(field)}",
+        help=_help(field),
         rich_help_panel=field.panel,
         metavar=metavar,
         show_default=False,
@@ -180,17 +189,26 @@ def _number_or_unset(text: str) -> int | str:
         raise typer.BadParameter(message) from None
 
 
+def _help(field: Field) -> str:
+    if isinstance(field, Flag):
+        return f"Switch off: {field.about}" if field.default else field.about
+    return f"{field.about}{_default_words(field)}"
+
+
+def _unless(field: Choice) -> str:
+    unsaid = field.default in {"unknown", "unspecified"}
+    return "" if unsaid else f" (default: {field.default})"
+
+
 def _default_words(field: Field) -> str:
     if isinstance(field, Choice) and len(field.choices) <= FEW_CHOICES:
         choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
-        return f" One of {choices}. [default: {field.default}]"
-    if isinstance(field, Flag):
-        return " (on by default)" if field.default else ""
+        return f" One of {choices}{_unless(field)}."
     if field.default is None or field.default in {"unknown", "unspecified"}:
         return ""
     if isinstance(field, Size) and field.role == "cluster":
         return ""
-    return f" [default: {field.default}]"
+    return f" (default: {field.default})"
 
 
 def _given(profile: Profile, typed: Mapping[str, Any]) -> dict[str, object]:
@@ -218,8 +236,7 @@ def numbers(field: Sizes, text: str) -> list[int]:
 def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str, object]:
     """Add what the framework itself would take from the environment.
 
-    A value that the framework ignores (no positive integer) becomes -1, which a warning
-    reports.
+    A value that the framework ignores becomes what the field says, which a warning reports.
     """
     found: dict[str, object] = {}
     for field in profile.fields:
@@ -231,10 +248,10 @@ def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str,
                 value = int(text)
             except ValueError:
                 value = -1
-            if value > 0 or (value == 0 and not field.checked):
-                found[field.name] = min(value, field.maximum)
-            elif field.checked:
-                found[field.name] = -1
+            if value > 0 or (value == 0 and not field.ignored):
+                found[field.name] = value
+            elif field.ignored:
+                found[field.name] = field.ignored
     return {**found, **given}
 
 
@@ -265,6 +282,3 @@ def profile_named(name: str) -> Profile:
         message = f"no profile {name!r}; there are: {known}"
         raise UsageError(message, param_hint="'--profile'")
     return PROFILES[name]
-
-
-__all__ = ["CONTEXT", "FieldError", "takes_fields", "with_environment", "worlds"]

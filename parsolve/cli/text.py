@@ -21,6 +21,7 @@ from parsolve.solver.answer import (
     Undecided,
     Violation,
 )
+from parsolve.solver.repair import MOST_CHANGES
 
 YES, NO, OPEN = "bold green", "bold red", "bold yellow"
 
@@ -104,6 +105,7 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         nodes=derived.get(profile.nodes, 1),
         node=derived.get(profile.node, 1),
         world=config[profile.world],
+        rendezvous="--rdzv_endpoint HOST:PORT " if derived.get(profile.nodes, 1) > 1 else "",
     )
     rest = f"; also set {', '.join(unsaid)}, which has no argument" if unsaid else ""
     return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
@@ -144,6 +146,10 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
         screen.entry("effective", changed)
     screen.entry("derived", quantities(answer.derived))
     show_cautions(screen, answer.warnings)
+    from parsolve.solver.unjudged import unjudged  # noqa: PLC0415  (a rejection needs it not)
+
+    for name, rules in unjudged(profile.config(answer.config)).items():
+        screen.entry("unjudged", f"{', '.join(rules)}: give --{profile.field_of[name].flag}")
     show_launch(screen, "launch", profile, answer, answer.warnings)
 
 
@@ -161,12 +167,14 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
         show_repairs(screen, profile, answer.repairs)
         if answer.more_repairs:
             screen.entry("", f"and {answer.more_repairs} more that are as near")
-    elif answer.repairs is not None:
+    elif answer.repairs is not None and answer.repairs_complete is not False:
         screen.entry(
             "nearest",
-            "no change of at most four knobs is accepted, with the cluster, the model and the "
-            "trainer as they are",
+            f"no change of at most {MOST_CHANGES} knobs is accepted; facts of the model and of "
+            "the trainer were not changed",
         )
+    if answer.repairs_complete is False:
+        screen.entry("", "the search for alternatives was cut short: there may be nearer ones")
 
 
 def show_violation(screen: Screen, violation: Violation) -> None:
@@ -343,11 +351,6 @@ def show_undecided(screen: Screen, answer: Undecided) -> None:
         screen.entry("so far", f"{answer.count} found; whether others are better is not known")
         show_solutions(screen, profile, answer.solutions, answer.objectives)
     screen.entry("searched", answer.searched)
-
-
-def pairs(values: Mapping[str, object]) -> str:
-    """``a = 1, b = 2``."""
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def show(answer: object, stream: TextIO | None = None) -> None:

@@ -3,4 +3,6 @@
 from parsolve.constraints.halo import HALO
 from parsolve.constraints.profile import Profile
 
+DEFAULT_PROFILE = HALO.name
+
 PROFILES: dict[str, Profile] = {profile.name: profile for profile in (HALO,)}

@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 from parsolve.constraints.evaluate import formula_source, term_source
 from parsolve.constraints.formula import (
     NEGATED,
+    UNDEFINED,
     All,
     Any,
     Arith,
@@ -46,6 +47,8 @@ def term_words(term: Term) -> str:
             return f"{_bracketed(left)} {operation} {_bracketed(right)}"
         case Quotient(left, right):
             return f"{_bracketed(left)} / {_bracketed(right)}"
+        case If(condition, then, other) if other is UNDEFINED:
+            return f"{term_words(then)}, where {words(condition)}"
         case If(condition, then, other):
             return f"{term_words(then)} if {words(condition)} else {term_words(other)}"
         case _:

@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias, Union
 from parsolve.constraints.formula import BoolVariable, Feature, Variable
 
 Role: TypeAlias = Literal["cluster", "knob", "model", "run"]
-Value: TypeAlias = Union[int, str, bool, tuple[int, ...], None]  # noqa: UP007
 
 LARGEST_SIZE = 10**18
 """No integer field takes more than this, positive or negative."""
@@ -58,7 +57,8 @@ class Size(Variable, _Spelling):
     ``checked``: then it is taken as it is and a rule reports it. ``divides`` names a field
     that every accepted value divides (a claim that the solver proves before it relies on it).
     ``zero`` is the word for what 0 means, such as auto. ``env`` names an environment
-    variable that the framework takes the value from.
+    variable that the framework takes the value from, and ``ignored`` what stands for a value
+    there that the framework ignores: no positive integer.
     """
 
     default: int | None = 1
@@ -71,6 +71,7 @@ class Size(Variable, _Spelling):
     below: str = ""
     zero: str = ""
     env: str = ""
+    ignored: int = 0
 
     @property
     def least(self) -> int:

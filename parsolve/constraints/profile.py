@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import compress
+from math import gcd
 from operator import is_not
 from typing import Any as Anything
+from typing import TypeAlias
 
 from parsolve.constraints.describe import because_source, told, words
 from parsolve.constraints.evaluate import (
@@ -19,9 +21,12 @@ from parsolve.constraints.evaluate import (
     prologue,
     violated_source,
 )
-from parsolve.constraints.fields import Field, FieldError, Size, suggestion
-from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, fields_of
+from parsolve.constraints.fields import Field, FieldError, Size, Sizes, suggestion
+from parsolve.constraints.formula import Formula, Named, NamedFormula, Term
 from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
+
+Known: TypeAlias = dict[str, int | str | bool]
+"""Values as formulas read them, by field name or ``name.feature``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,8 @@ class Offer:
     """Knobs that a search varies only where the field ``given`` has the value ``value``.
 
     Pinning one of them, or one of the fields in ``implied_by``, away from its default gives
-    the field that value; a search that is told nothing takes ``otherwise``.
+    the field that value; a search that is told nothing takes ``otherwise`` and says so with
+    ``assumption``. ``unknown`` is the field's value for "nobody said"; ``about`` is help.
     """
 
     knobs: tuple[str, ...]
@@ -46,6 +52,7 @@ class Offer:
     value: str
     otherwise: str
     about: str
+    assumption: str
     implied_by: tuple[str, ...] = ()
 
 
@@ -100,6 +107,8 @@ class Profile:
     canonical: Mapping[str, Formula]
     preferences: tuple[Preference, ...]
     world: str
+    objective: str
+    """What a search maximises unless told otherwise."""
     summary: tuple[Column, ...]
     """Derived quantities that a table of configurations shows."""
     launchers: tuple[str, Mapping[str, str]]
@@ -362,6 +371,25 @@ class Config:
         return self.profile.accepts(self.values)
 
 
+def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Known:
+    """Field values as formulas read them: unset sizes and list features resolved."""
+    known: Known = {}
+    left_out = set(but)
+    for field, value in zip(profile.fields, values, strict=True):
+        if field.name in left_out:
+            continue
+        if isinstance(field, Sizes):
+            entries = value or ()
+            known[f"{field.name}.length"] = len(entries)
+            known[f"{field.name}.smallest"] = min(entries, default=0)
+            known[f"{field.name}.gcd"] = gcd(*entries)
+        elif isinstance(field, Size) and value is None:
+            known[field.name] = field.unset
+        else:
+            known[field.name] = value
+    return known
+
+
 @cache
 def _reader(profile: Profile, node: Formula) -> Callable[[Values], bool]:
     lines = prologue(profile.fields, [node])
@@ -374,11 +402,6 @@ def _reader(profile: Profile, node: Formula) -> Callable[[Values], bool]:
 def holds(profile: Profile, formula: Formula, values: Values) -> bool:
     """Whether the formula is defined and true at the values."""
     return _reader(profile, formula)(values)
-
-
-def unknown_fields(profile: Profile, *nodes: Formula | Term) -> frozenset[str]:
-    """Fields that the trees read and the profile lacks."""
-    return fields_of(*nodes) - frozenset(profile.field_of)
 
 
 __all__ = [

@@ -25,6 +25,10 @@ class Fields(dict[str, Any]):
     __setitem__ = __delitem__ = __ior__ = _refuse
     update = setdefault = pop = popitem = clear = _refuse
 
+    def __reduce__(self) -> tuple[type[Fields], tuple[dict[str, Any]]]:
+        """Copied and pickled as a whole: item by item would be a change."""
+        return (type(self), (dict(self),))
+
     @classmethod
     def __get_pydantic_core_schema__(cls, _: object, handler: Callable[[Any], Any]) -> object:
         """To a schema it is an object with any values."""

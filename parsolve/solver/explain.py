@@ -18,7 +18,7 @@ from typing import assert_never
 import z3
 
 from parsolve.constraints.formula import Formula
-from parsolve.constraints.profile import Config
+from parsolve.constraints.profile import Config, read_values
 from parsolve.constraints.rule import Rule
 from parsolve.constraints.simplify import Simplifier, Undefined
 from parsolve.solver.answer import Conflict, Fields, Undecided, Violation
@@ -28,7 +28,7 @@ from parsolve.solver.decide import decide
 from parsolve.solver.finite import FiniteEncoder, conjunction, negation
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.numbers import divisors
-from parsolve.solver.query import Condition, Query, read_values
+from parsolve.solver.query import Condition, Query, assumptions
 from parsolve.solver.relax import MOST_VALUES, held, relaxations, releasable, widened
 
 MOST_ROUNDS = 200
@@ -92,7 +92,7 @@ def explain(query: Query, deadline: Deadline) -> Conflict | Undecided:
         smallest=smallest,
         searched=problem.searched,
         repairs=tuple(islice(relaxations(query, deadline), SHOWN_RELAXATIONS)),
-        warnings=cautions(problem.config),
+        warnings=(*assumptions(query), *cautions(problem.config)),
     )
 
 

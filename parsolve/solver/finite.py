@@ -8,7 +8,7 @@ arithmetic, and `//`, `%`, `max` mean exactly what they mean in a check.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any as Anything
 from typing import TypeAlias, assert_never
 
@@ -139,7 +139,7 @@ class FiniteEncoder:
                 return {value: True}
             case Variable(name):
                 unset = getattr(term, "unset", 0)
-                return _table(
+                return self._table(
                     (unset if value is None else value, literal)
                     for value, literal in self._selectors[name].items()
                 )
@@ -158,7 +158,7 @@ class FiniteEncoder:
                 )
             case If(condition, then, other):
                 yes, no = self.formula(condition)
-                return _table(
+                return self._table(
                     (value, conjunction((guard, literal)))
                     for guard, branch in ((yes, then), (no, other))
                     if guard is not False
@@ -172,14 +172,16 @@ class FiniteEncoder:
     def _combined(
         self, left: Term, right: Term, operation: Callable[[Anything, Anything], int | None]
     ) -> Table:
-        pairs: list[tuple[int | str, Literal]] = []
-        for a, first in self.term(left).items():
-            self._tick()
-            for b, second in self.term(right).items():
-                value = operation(a, b)
-                if value is not None:
-                    pairs.append((value, conjunction((first, second))))
-        return _table(pairs)
+        def pairs() -> Iterator[tuple[int | str, Literal]]:
+            rights = self.term(right)
+            for a, first in self.term(left).items():
+                self._tick()
+                for b, second in rights.items():
+                    value = operation(a, b)
+                    if value is not None:
+                        yield value, conjunction((first, second))
+
+        return self._table(pairs())
 
     def _formula(self, formula: Formula) -> Verdict:
         match formula:
@@ -232,10 +234,13 @@ class FiniteEncoder:
                 break
         return (so_far, disjunction(false))
 
-
-def _table(pairs: Iterable[tuple[int | str, Literal]]) -> Table:
-    grouped: dict[int | str, list[Literal]] = {}
-    for value, literal in pairs:
-        if literal is not False:
-            grouped.setdefault(value, []).append(literal)
-    return {value: disjunction(literals) for value, literals in grouped.items()}
+    def _table(self, pairs: Iterable[tuple[int | str, Literal]]) -> Table:
+        grouped: dict[int | str, list[Literal]] = {}
+        for value, literal in pairs:
+            if literal is not False:
+                grouped.setdefault(value, []).append(literal)
+        table: Table = {}
+        for value in list(grouped):
+            self._tick()
+            table[value] = disjunction(grouped.pop(value))  # giving back millions takes time too
+        return table

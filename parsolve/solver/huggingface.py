@@ -129,13 +129,12 @@ def model_fields(config: Mapping[str, Any], name: str = "the configuration") -> 
 def _speaks_of_experts(config: Mapping[str, Any], depth: int = DEEPEST) -> bool:
     """Whether experts are mentioned in a way that this reader does not know how to count."""
     for key, value in config.items():
-        if isinstance(value, Mapping):
-            if depth and _speaks_of_experts(value, depth - 1):
-                return True
-            continue
         said = str(value) if key == "model_type" else key if value else ""
         if "expert" in said or "moe" in said:
             return True
+        for part in value if isinstance(value, list) else [value]:
+            if depth and isinstance(part, Mapping) and _speaks_of_experts(part, depth - 1):
+                return True
     return False
 
 

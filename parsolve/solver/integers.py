@@ -8,7 +8,7 @@ quotient is q. Labels become distinct integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias, assert_never
 
 import z3
@@ -101,12 +101,9 @@ class IntegerEncoder:
         return z3.And(divisor >= 1, self.divided(dividend, divisor)[1] == 0)
 
     def order_lemmas(self, terms: Sequence[Term]) -> list[z3.BoolRef]:
-        """Instances of the laws of divisibility for the given terms and their parts.
+        """Instances of `LAWS` for the given terms and their parts.
 
-        One divides all; division is transitive; a factor of a positive product divides it;
-        an exact quotient and its divisor divide the dividend. `order_laws` states the laws
-        themselves, which Z3 proves for all integers. Only chains of divisions that the
-        encoded formulas or these laws speak of are instantiated.
+        Only chains of divisions that the encoded formulas or the laws speak of are instantiated.
         """
         values = {value.get_id(): value for value in (self.term(term)[0] for term in terms)}
         lemmas: list[z3.BoolRef] = []
@@ -114,30 +111,22 @@ class IntegerEncoder:
             inner = term
             while isinstance(inner, Named):
                 inner = inner.term
-            whole, defined = self.term(inner)
             match inner:
                 case Arith("*", left, right):
-                    a, b = self.term(left)[0], self.term(right)[0]
-                    factors = z3.And(
-                        self.exact(a, whole), self.exact(b, whole), whole >= a, whole >= b
-                    )
-                    lemmas.append(z3.Implies(z3.And(a >= 1, b >= 1), factors))
+                    lemmas.append(factors_divide(self, self.term(left)[0], self.term(right)[0]))
                 case Quotient(left, right):
-                    a, b = self.term(left)[0], self.term(right)[0]
-                    law = z3.And(self.exact(whole, a), self.exact(b, a), whole >= 1, whole <= a)
-                    lemmas.append(z3.Implies(z3.And(defined, a >= 1), law))
+                    lemmas.append(quotients_divide(self, self.term(left)[0], self.term(right)[0]))
                 case _:
                     pass
         spoken = {(a, b) for b, a in self._witnesses if a in values and b in values}
         while grown := {(a, d) for a, b in spoken for c, d in spoken if b == c} - spoken:
             spoken |= grown
-        exact = {(a, b): self.exact(values[a], values[b]) for a, b in sorted(spoken)}
-        for (a, b), holds in exact.items():
-            lemmas.append(z3.Implies(values[a] == 1, holds))
+        for a, b in sorted(spoken):
+            lemmas.append(one_divides(self, values[a], values[b]))
             lemmas += [
-                z3.Implies(z3.And(holds, exact[b, c]), exact[a, c])
+                division_is_transitive(self, values[a], values[b], values[c])
                 for c in values
-                if (b, c) in exact and a != b != c
+                if (b, c) in spoken and (a, c) in spoken and a != b != c
             ]
         return lemmas
 
@@ -251,28 +240,37 @@ class IntegerEncoder:
         return (so_far, z3.Or(false) if false else FALSE)
 
 
-def order_laws() -> dict[str, z3.BoolRef]:
-    """The laws behind `IntegerEncoder.order_lemmas`, for all integers; each is valid."""
-    a, b, c, d = z3.Ints("a b c d")
+def one_divides(encoder: IntegerEncoder, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
+    """One divides every integer."""
+    return z3.Implies(a == 1, encoder.exact(a, b))
 
-    def by(divisor: z3.ArithRef, number: z3.ArithRef, name: str) -> tuple[z3.BoolRef, z3.BoolRef]:
-        """The defining equation of a remainder, and that it is 0."""
-        quotient, remainder = z3.Ints(f"q!{name} r!{name}")
-        equation = z3.And(
-            number == divisor * quotient + remainder, remainder >= 0, remainder < divisor
-        )
-        return equation, remainder == 0
 
-    one, one_exact = by(a, b, "ab")
-    two, two_exact = by(b, c, "bc")
-    three, three_exact = by(a, c, "ac")
-    product, product_exact = by(a, a * d, "ad")
-    return {
-        "one divides all": z3.Implies(z3.And(a == 1, one), one_exact),
-        "division is transitive": z3.Implies(
-            z3.And(a >= 1, b >= 1, one, two, three, one_exact, two_exact), three_exact
-        ),
-        "a factor divides the product": z3.Implies(
-            z3.And(a >= 1, d >= 1, product), z3.And(product_exact, a * d >= a)
-        ),
-    }
+def division_is_transitive(
+    encoder: IntegerEncoder, a: z3.ArithRef, b: z3.ArithRef, c: z3.ArithRef
+) -> z3.BoolRef:
+    """A divisor of a divisor is a divisor."""
+    return z3.Implies(z3.And(encoder.exact(a, b), encoder.exact(b, c)), encoder.exact(a, c))
+
+
+def factors_divide(encoder: IntegerEncoder, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
+    """Positive factors divide their product and are no larger."""
+    product = a * b
+    divide = z3.And(encoder.exact(a, product), encoder.exact(b, product))
+    return z3.Implies(z3.And(a >= 1, b >= 1), z3.And(divide, product >= a, product >= b))
+
+
+def quotients_divide(encoder: IntegerEncoder, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
+    """The exact quotient of a positive integer divides it and is no larger."""
+    quotient, _ = encoder.divided(a, b)
+    divides = z3.And(encoder.exact(quotient, a), quotient >= 1, quotient <= a)
+    return z3.Implies(z3.And(encoder.exact(b, a), a >= 1), divides)
+
+
+LAWS: dict[str, tuple[Callable[..., z3.BoolRef], int]] = {
+    "one divides all": (one_divides, 2),
+    "division is transitive": (division_is_transitive, 3),
+    "factors divide the product": (factors_divide, 2),
+    "an exact quotient divides": (quotients_divide, 2),
+}
+"""The laws of divisibility that `IntegerEncoder.order_lemmas` instantiates, with how many integers
+each is about. `claims` has Z3 prove every one of them for all integers."""

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import gcd
 from typing import Any as Anything
 from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, FieldError, Flag, Misuse, Size, Sizes, suggestion
+from parsolve.constraints.fields import Choice, Flag, Misuse, Size, Sizes, suggestion
 from parsolve.constraints.formula import (
     Formula,
     Named,
@@ -19,14 +18,13 @@ from parsolve.constraints.formula import (
     is_label,
     stated_in,
 )
-from parsolve.constraints.profile import Config, Profile
+from parsolve.constraints.profile import Config, Known, Offer, Profile, read_values
+from parsolve.solver.answer import Caution
 from parsolve.solver.numbers import divisors
 from parsolve.solver.where import parse_condition, parse_quantity
 
 MOST_FREE = 19
 """Knobs that one search varies: the loops of one function that Python can nest, the world's off."""
-
-Known = dict[str, int | str | bool]
 
 
 class QueryError(Misuse):
@@ -69,6 +67,8 @@ class Query:
     objectives: tuple[Objective, ...] = ()
     pareto: bool = False
     free: tuple[str, ...] = ()
+    assumed: tuple[Offer, ...] = ()
+    """Offers that nobody took or declined: the search takes the narrower kind."""
 
     @cached_property
     def base(self) -> Values:
@@ -106,25 +106,6 @@ class Query:
         return tuple(values)
 
 
-def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Known:
-    """Field values as formulas read them: unset sizes and list features resolved."""
-    known: Known = {}
-    left_out = set(but)
-    for field, value in zip(profile.fields, values, strict=True):
-        if field.name in left_out:
-            continue
-        if isinstance(field, Sizes):
-            entries = value or ()
-            known[f"{field.name}.length"] = len(entries)
-            known[f"{field.name}.smallest"] = min(entries, default=0)
-            known[f"{field.name}.gcd"] = gcd(*entries)
-        elif isinstance(field, Size) and value is None:
-            known[field.name] = field.unset
-        else:
-            known[field.name] = value
-    return known
-
-
 def domain(profile: Profile, name: str, world: int) -> tuple[Anything, ...]:
     """Values that a search tries for a knob; `QueryError` if it has no finite domain."""
     field = profile.field_of[name]
@@ -133,7 +114,7 @@ def domain(profile: Profile, name: str, world: int) -> tuple[Anything, ...]:
             return (False, True)
         case Choice(choices=choices):
             return choices
-        case Size(divides=whole) if whole:
+        case Size(divides=whole) if whole == profile.world:
             return divisors(world)
         case Size() | Sizes():
             message = f"{name} has no finite set of values to search; pin it instead"
@@ -168,7 +149,12 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
     sizes = (profile.config({profile.world: world})[profile.world] for world in worlds)
     parsed: tuple[int, ...] = tuple(dict.fromkeys(sizes))
     stated = {name: config[name] for name in (profile.spellings[spelling] for spelling in given)}
-    pins, offered = _offers(profile, stated)
+    goals = tuple(
+        Objective(text, _quantity(profile, text), maximize) for text, maximize in objectives
+    )
+    conditions = tuple(Condition(text, parse_condition(profile, text)) for text in where)
+    named = stated_in(*(c.formula for c in conditions), *(goal.term for goal in goals))
+    pins, offered, assumed = _offers(profile, stated, named)
     varied = tuple(_field_name(profile, spelling) for spelling in vary)
     for name in varied:
         domain(profile, name, parsed[0])
@@ -186,22 +172,18 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
     if len(free) > MOST_FREE:
         message = f"at most {MOST_FREE} knobs can be searched at once, not {len(free)}; pin some"
         raise QueryError(message)
-    goals = tuple(
-        Objective(text, _quantity(profile, text), maximize) for text, maximize in objectives
-    )
     if len(set(objectives)) < len(objectives):
         message = "the same objective is given twice; give it once"
         raise QueryError(message)
     if pareto and len(goals) <= 1:
         message = "a Pareto front needs at least two objectives"
         raise QueryError(message)
-    conditions = tuple(Condition(text, parse_condition(profile, text)) for text in where)
     for text, node in (
         *((condition.text, condition.formula) for condition in conditions),
         *((goal.text, goal.term) for goal in goals),
     ):
         _refuse_unknown(profile, config, text, node)
-    return Query(profile, parsed, pins, conditions, goals, pareto, free)
+    return Query(profile, parsed, pins, conditions, goals, pareto, free, assumed)
 
 
 def _refuse_unknown(profile: Profile, config: Config, text: str, node: Formula | Term) -> None:
@@ -231,26 +213,43 @@ def _field_name(profile: Profile, spelling: str) -> str:
 
 
 def _offers(
-    profile: Profile, pins: dict[str, Anything]
-) -> tuple[dict[str, Anything], frozenset[str]]:
-    """Pins with what they imply, and the knobs that a search may vary."""
+    profile: Profile, pins: dict[str, Anything], named: frozenset[str]
+) -> tuple[dict[str, Anything], frozenset[str], tuple[Offer, ...]]:
+    """Pins with what they imply, the knobs that a search may vary, and what was assumed.
+
+    A knob that is pinned off its default, or that a condition or objective names, is asked for.
+    """
     closed: set[str] = set()
+    assumed: list[Offer] = []
     for offer in profile.offers:
         kind = pins.get(offer.given, offer.unknown)
-        asked = any(
-            pins.get(name) not in {None, profile.field_of[name].default}
+        asked = [
+            name
             for name in (*offer.knobs, *offer.implied_by)
-        )
+            if name in named or pins.get(name) not in {None, profile.field_of[name].default}
+        ]
         if kind == offer.unknown:
             kind = offer.value if asked else offer.otherwise
             pins = {**pins, offer.given: kind}
-        elif kind != offer.value and asked:
-            names = ", ".join(n for n in (*offer.knobs, *offer.implied_by) if n in pins)
+            if not asked:
+                assumed.append(offer)
+        elif kind != offer.value and any(name in pins for name in asked):
+            names = ", ".join(name for name in asked if name in pins)
             message = f"{names} needs {offer.given} {offer.value}, but it is {kind}; drop one"
             raise QueryError(message)
         if kind != offer.value:
             closed.update(offer.knobs)
-    return pins, frozenset(profile.field_of) - closed
+    return pins, frozenset(profile.field_of) - closed, tuple(assumed)
 
 
-__all__ = ["Condition", "FieldError", "Objective", "Query", "QueryError", "build_query", "domain"]
+def assumptions(query: Query) -> tuple[Caution, ...]:
+    """What a search took for granted because nobody said."""
+    return tuple(
+        Caution(
+            warning=f"{offer.otherwise}-assumed",
+            reason=offer.assumption,
+            because=f"{offer.given} = {offer.unknown}",
+            source="parsolve",
+        )
+        for offer in query.assumed
+    )

@@ -122,7 +122,7 @@ def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
             if profile.field_of[name].role != "cluster" and releasable(config, name)
         ),
         *held(query),
-        *query.conditions,
+        *{condition.text: condition for condition in query.conditions}.values(),
     ]
     hardware: list[str | Condition] = [
         field.name
@@ -149,11 +149,12 @@ def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
 def _other_worlds(query: Query, deadline: Deadline) -> Iterator[Repair]:
     """The nearest smaller and larger world on which the rest of the question has an answer."""
     world = query.worlds[-1]
-    if len(query.worlds) > 1:
+    field = query.profile.field_of[query.profile.world]
+    if len(query.worlds) > 1 or not isinstance(field, Size):
         return
     for step in (-1, 1):
         for other in range(world + step, world + step * (NEAR_WORLDS + 1), step):
-            if other < 1:
+            if not field.minimum <= other <= field.maximum:
                 break
             deadline.check()
             moved = replace(query, worlds=(other,))

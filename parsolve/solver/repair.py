@@ -25,7 +25,7 @@ NEIGHBOURS = 16
 """How far from its value a plain count (a batch, a length) is changed step by step."""
 
 MOST_CANDIDATES = 40_000
-"""Changes tried before the search gives up, about a second."""
+"""Changes tried before the search gives up."""
 
 Change = dict[str, object]
 

@@ -33,7 +33,6 @@ from parsolve.constraints.formula import (
     fields_of,
     named_in,
 )
-from parsolve.constraints.rule import ALWAYS
 from parsolve.constraints.simplify import Simplifier, Undefined
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Query
@@ -217,6 +216,3 @@ def _score(term: Term | None) -> str:
     defined = defined_source(term)
     source = term_source(term)
     return source if defined == DEFINED else f"({source} if {defined} else None)"
-
-
-__all__ = ["ALWAYS", "Found", "Residue", "residue", "search"]

@@ -22,7 +22,7 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.query import Query, QueryError
+from parsolve.solver.query import Query, QueryError, assumptions
 from parsolve.solver.search import Found, search
 
 Progress = Callable[[int], None]
@@ -56,6 +56,11 @@ class Listing:
         except TimedOut:
             self.timed_out = True
             self.stopped = f"the time limit of {self.deadline.seconds:g} s passed"
+
+    @property
+    def undecided_yet(self) -> bool:
+        """Whether it ended without an answer: out of time, or not certified."""
+        return self.timed_out or (self.certificate is not None and not self.complete)
 
     def undecided(self, found: Sequence[Solution]) -> Undecided:
         """The answer of a listing that ran out of time."""
@@ -94,7 +99,6 @@ class Listing:
             certifier = certifier or Certifier(query, world, self.deadline)
             proved &= certifier.nothing_outside() == "proved"
             solver_seconds += time.monotonic() - before
-        self.complete = True
         self.certificate = certificate(
             query,
             "nothing valid lies outside this list",
@@ -102,6 +106,9 @@ class Listing:
             seconds=solver_seconds,
             deadline=self.deadline,
         )
+        self.complete = self.certificate.status == "proved"
+        if not self.complete:
+            self.stopped = "Z3 did not decide whether anything else is valid"
 
 
 def _by_world(query: Query, rows: Iterator[Found]) -> Iterator[tuple[int, Iterator[Found]]]:
@@ -125,8 +132,8 @@ def certificate(
     started = time.monotonic()
     left = deadline.milliseconds()
     claims = divisor_claims(query.profile, LONGEST if left is None else left / 1000)
-    sizes = [name for name in query.free if name in claims]
-    divisors_proved = all(claims[name] == "proved" for name in sizes)
+    sizes = [n for n in query.free if getattr(query.profile.field_of[n], "divides", "")]
+    divisors_proved = all(claims.get(name) == "proved" for name in sizes)
     seconds += time.monotonic() - started
     return Certificate(
         status="proved" if proved and divisors_proved else "undecided",
@@ -170,7 +177,7 @@ def solution(
     values = query.completed(world, query.free, chosen)
     if not profile.accepts(values):
         message = f"the search reported a rejected configuration: {chosen}; please report this bug"
-        raise AssertionError(message)
+        raise RuntimeError(message)
     return Solution(
         config=Fields(Config(profile, values).as_dict()),
         derived=Fields(profile.derive(values)),
@@ -187,7 +194,7 @@ def solutions(
     found = tuple(listing)
     if not found and listing.complete:
         return no_solution(query, listing.deadline)
-    if listing.timed_out:
+    if listing.undecided_yet:
         return listing.undecided(found)
     return Solutions(
         profile=query.profile.name,
@@ -277,10 +284,12 @@ def best(
         optimal=True,
         order=tuple(preference.words for preference in query.profile.preferences),
         certificate=proof,
-        warnings=cautions(
-            Config(query.profile, query.completed(rows[0].world, query.free, rows[0].chosen))
-        ),
+        warnings=(*assumptions(query), *cautions(_first(query, rows))),
     )
+
+
+def _first(query: Query, rows: Sequence[_Row]) -> Config:
+    return Config(query.profile, query.completed(rows[0].world, query.free, rows[0].chosen))
 
 
 def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:

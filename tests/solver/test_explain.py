@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any as Anything
 
 import pytest
@@ -21,7 +21,14 @@ from parsolve.solver.answer import Conflict, Repair, Undecided, to_json
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.explain import _Problem, explain
 from parsolve.solver.query import Query
-from parsolve.solver.relax import relaxations, releasable, widened
+from parsolve.solver.relax import (
+    MOST_RELAXED,
+    NEAR_WORLDS,
+    held,
+    relaxations,
+    releasable,
+    widened,
+)
 from parsolve.solver.solve import best, solutions
 from tests.solver.questions import HALO, question
 
@@ -85,7 +92,24 @@ QUESTIONS: dict[str, tuple[int, Asked]] = {
             "per_device_train_batch_size": 3,
         },
     ),
-    "a scope that is not spelled": (8, {**MOE, "where": "ep_scope == 'global'"}),
+    "a scope that no auto comes to": (8, {**MOE, "where": ["ep_scope == 'global'", "ep == 1"]}),
+    "a switch held at its default": (8, {"where": "use_hsdp and tp > 1"}),
+    "a switch that is only asked for": (16, {"gpus_per_node": 8, "where": "use_hsdp"}),
+    "a switch held and a pin": (8, {"tp_size": 2, "where": "use_hsdp"}),
+    "a choice held at its default": (8, {"where": "trainer == 'sft'", "cp_size": 1}),
+    "two held at their defaults": (8, {"where": "use_hsdp and dtype == 'fp16'", "pp_size": 1}),
+    "held, but no help": (8, {"where": "use_hsdp and tp*cp > 8", "pp_size": 1}),
+    "a switch that is pinned where it stands": (
+        8,
+        {"where": "use_hsdp", "use_hsdp": False, "tp_size": 1},
+    ),
+    "a switch that is varied": (8, {"where": "use_hsdp and tp > 1", "vary": ["use_hsdp"]}),
+    "the same condition twice": (8, {"where": ["tp > 8", "tp > 8"]}),
+    "a quantity made of what is not given": (8, {**MOE, "where": "experts_per_rank >= 0"}),
+    "a quantity of unknown rows": (8, {"max_length": 4096, "where": "tokens_per_rank >= 0"}),
+    "every near world is out of reach": (8, {"gpus_per_node": 100, "nvlink_domain_size": 100}),
+    "only a larger world": (1, {"tp_size": 2}),
+    "a smaller and a larger world": (20, {"tp_size": 2, "gpus_per_node": 5}),
     "quantized": (8, {"quantized": True, "tp_size": 2, "fsdp_defer_grad_sync": True}),
     "an auto node that does not tile": (12, {}),
     "a condition on what is unknown there": (12, {"where": "nodes >= 1"}),
@@ -136,22 +160,23 @@ def brute(name: str) -> Brute:
     query, world = asked(name), asked(name).worlds[-1]
     config = Config(HALO, query.completed(world, (), ()))
     released = [pin for pin in query.pins if releasable(config, pin)]
-    names = (*query.free, *released)
-    parts: list[tuple[str, object]] = [("rule", rule.id) for rule in HALO.rules]
+    fixed = (*released, *held(query))
+    names = (*query.free, *fixed)
+    parts: list[tuple[str, object]] = [("pin", pin) for pin in released]
+    parts += [("held", name) for name in held(query)]
     parts += [("condition", condition.text) for condition in query.conditions]
-    parts += [("pin", pin) for pin in released]
+    rules = len(parts)
+    parts += [("rule", rule.id) for rule in HALO.rules]
     broken: set[frozenset[int]] = set()
     for chosen in product(*(widened(query, config, name) for name in names)):
         one = config.replaced(dict(zip(names, chosen, strict=True)))
         if not all(holds(HALO, spelling, one.values) for spelling in query.canonical):
             continue
-        breaks = set(HALO._judge(one.values)[0])
-        after = len(HALO.rules)
-        for index, condition in enumerate(query.conditions):
+        breaks = {rules + index for index in HALO._judge(one.values)[0]}
+        breaks |= {i for i, name in enumerate(fixed) if one[name] != config[name]}
+        for index, condition in enumerate(query.conditions, len(fixed)):
             if not holds(HALO, condition.formula, one.values):
-                breaks.add(after + index)
-        after += len(query.conditions)
-        breaks |= {after + i for i, pin in enumerate(released) if one[pin] != query.pins[pin]}
+                breaks.add(index)
         broken.add(frozenset(breaks))
     minimal = {one for one in broken if not any(other < one for other in broken)}
     return Brute(tuple(parts), frozenset(minimal))
@@ -162,6 +187,7 @@ def parts_of(answer: Conflict, oracle: Brute) -> frozenset[int]:
     said: list[tuple[str, object]] = [("rule", rule.rule) for rule in answer.rules]
     said += [("condition", text) for text in answer.conditions]
     said += [("pin", name) for name in answer.pins]
+    said += [("held", name) for name in answer.held]
     return frozenset(oracle.parts.index(part) for part in said)
 
 
@@ -172,15 +198,20 @@ def test_a_conflict_is_a_proof_of_which_no_part_can_be_spared(name: str) -> None
     assert oracle.conflicting(core)
     for part in core:
         assert not oracle.conflicting(core - {part})
-    assert len(core) == len(answer.rules) + len(answer.conditions) + len(answer.pins)
+    kinds = (answer.rules, answer.conditions, answer.pins, answer.held)
+    assert len(core) == sum(map(len, kinds))
     assert answer.world == QUESTIONS[name][0]
+    assert answer.worlds == 1
     for pin, value in answer.pins.items():
         assert asked(name).pins[pin] == value
+    for unset, value in answer.held.items():
+        assert unset not in asked(name).pins
+        assert HALO.field_of[unset].default == value
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_a_conflict_is_smallest_and_the_one_of_the_latest_parts(name: str) -> None:
-    """Equally small ones are decided by the order: the user's own words say the most."""
+def test_a_conflict_is_smallest_and_the_one_of_the_earliest_parts(name: str) -> None:
+    """Of equally small ones, the user's own words come first, and then the framework's order."""
     oracle, answer = brute(name), conflict(name)
     assert answer.smallest
     relevant = {part for broken in oracle.broken for part in broken}
@@ -194,7 +225,7 @@ def test_a_conflict_is_smallest_and_the_one_of_the_latest_parts(name: str) -> No
         for chosen in combinations(sorted(relevant), len(core))
         if oracle.conflicting(frozenset(chosen))
     ]
-    assert core == min(equal, key=lambda one: sorted(-part for part in one))
+    assert core == min(equal, key=sorted)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
@@ -211,11 +242,55 @@ def test_the_best_of_nothing_is_the_same_conflict() -> None:
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_rules_of_a_conflict_are_told_in_words(name: str) -> None:
     index = {rule.id: position for position, rule in enumerate(HALO.rules)}
+    query = asked(name)
+    values = query.completed(query.worlds[-1], (), ())
     for rule in conflict(name).rules:
-        assert rule.because == HALO.says(index[rule.rule])
+        position = index[rule.rule]
+        assert rule.because == HALO.says(position)
+        assert (rule.reason, rule.remedy) == HALO.prose(position, values)
+        assert rule.stage == HALO.rules[position].stage
         assert rule.reason
         assert rule.remedy
-        assert rule.source
+        assert rule.source == str(HALO.rules[position].source)
+
+
+def test_a_variant_of_a_rule_tells_what_the_question_s_own_values_break() -> None:
+    """TP and CP together: the reason speaks of the two, not of supported sets at large."""
+    (told,) = conflict("two axes that do not go together").rules
+    rule = next(rule for rule in HALO.rules if rule.id == told.rule == "axis-set-unsupported")
+    assert told.reason != rule.reason
+    assert (told.reason, told.remedy) in [(v.reason, v.remedy) for v in rule.variants]
+
+
+def test_the_user_s_own_words_come_before_the_framework_s() -> None:
+    """Each is a conflict of so few parts in several ways; the earliest parts are told."""
+    both = conflict("a switch held at its default")
+    assert (both.pins, both.held, both.conditions, both.rules) == (
+        {},
+        {"use_hsdp": False},
+        ("use_hsdp and tp > 1",),
+        (),
+    )
+    pinned = conflict("a switch that is pinned where it stands")
+    assert (pinned.held, pinned.conditions) == ({}, ("use_hsdp",))
+    first = conflict("an auto node that does not tile").rules
+    assert [rule.rule for rule in first] == ["world-not-multiple-of-node"]
+
+
+def test_what_is_held_is_what_a_condition_names_and_nobody_set() -> None:
+    both = "use_hsdp and dtype == 'fp16' and tp > 1"
+    assert held(question(8, where=both)) == ("use_hsdp", "dtype")
+    assert held(question(8, where=both, dtype="bf16")) == ("use_hsdp",)
+    assert held(question(8, where=both, vary=["use_hsdp"])) == ("dtype",)
+    assert held(question(8, where="requires_rdma or is_hsdp")) == ()
+    assert held(question(8, where="tp > 1 and gpus_per_node == 8")) == ()
+    assert held(question(8, use_hsdp=True)) == ()
+
+
+def test_warnings_of_the_question_are_told_with_its_conflict() -> None:
+    warned = conflict("a stage that is no whole domain").warnings
+    assert [caution.warning for caution in warned] == ["pp-not-in-release", "gpus-per-node-assumed"]
+    assert conflict("a domain and an axis").warnings == ()
 
 
 # Relaxations.
@@ -229,13 +304,14 @@ def given_up(query: Query, one: Config) -> tuple[frozenset[str], frozenset[str]]
 
 
 def knobs(query: Query) -> tuple[str, ...]:
-    """Pins of knobs that a relaxation may change."""
+    """Pins of knobs, and what is held at its default, that a relaxation may change."""
     config = Config(HALO, query.completed(query.worlds[-1], (), ()))
-    return tuple(
+    pins = tuple(
         pin
         for pin in query.pins
         if HALO.field_of[pin].role != "cluster" and releasable(config, pin)
     )
+    return (*pins, *held(query))
 
 
 def cluster() -> tuple[str, ...]:
@@ -258,6 +334,27 @@ def losses(query: Query, released: tuple[str, ...]) -> set[tuple[frozenset[str],
             changed = frozenset(name for name in released if one[name] != config[name])
             found.add((changed, given_up(query, one)[1]))
     return found
+
+
+def near_worlds(query: Query) -> list[int]:
+    """The nearest smaller and larger world at which anything is valid, by brute force."""
+    if query.conditions or len(query.worlds) > 1:
+        return []
+    world = query.worlds[-1]
+    found: list[int] = []
+    for step in (-1, 1):
+        others = (world + step * n for n in range(1, NEAR_WORLDS + 1))
+        found += islice((w for w in others if w >= 1 and valid_at(query, w)), 1)
+    return found
+
+
+def valid_at(query: Query, world: int) -> bool:
+    every = product(*(query.domain(name, world) for name in query.free))
+    completions = (query.completed(world, query.free, chosen) for chosen in every)
+    return any(
+        HALO.accepts(values) and all(holds(HALO, c, values) for c in query.canonical)
+        for values in completions
+    )
 
 
 def said_by(repair: Repair) -> tuple[frozenset[str], frozenset[str]]:
@@ -285,18 +382,21 @@ def test_a_relaxation_is_accepted_and_gives_up_exactly_what_it_says(name: str) -
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_no_smaller_relaxation_exists_and_none_is_missing(name: str) -> None:
     query, answer = asked(name), conflict(name)
-    said = [said_by(repair) for repair in answer.repairs]
+    moved = [repair for repair in answer.repairs if HALO.world in repair.change]
+    nearby = answer.repairs[: len(answer.repairs) - len(moved)]
+    assert not any(HALO.world in repair.change for repair in nearby)  # worlds come last
+    said = [said_by(repair) for repair in nearby]
     assert len(said) == len(set(said))
     found = losses(query, knobs(query))
-    if not any(size_of(loss) <= explaining.MOST_RELAXED for loss in found):
+    if not any(size_of(loss) <= MOST_RELAXED for loss in found):
         found = {loss for loss in losses(query, cluster()) if not loss[1]}
     fewest = min(map(size_of, found), default=99)
-    if fewest > explaining.MOST_RELAXED:
-        assert said == []
-        return
-    smallest = {loss for loss in found if size_of(loss) == fewest}
+    smallest = {loss for loss in found if size_of(loss) == fewest <= MOST_RELAXED}
     assert set(said) <= smallest
     assert len(said) == min(len(smallest), explaining.SHOWN_RELAXATIONS)
+    worlds = near_worlds(query)[: explaining.SHOWN_RELAXATIONS - len(said)]
+    assert [repair.change for repair in moved] == [{HALO.world: world} for world in worlds]
+    assert all(repair.drop is None for repair in moved)
 
 
 def size_of(loss: tuple[frozenset[str], frozenset[str]]) -> int:

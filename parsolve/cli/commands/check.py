@@ -23,6 +23,7 @@ from parsolve.cli.common import (
     reports_misuse,
 )
 from parsolve.cli.options import UsageError, profile_named, takes_fields
+from parsolve.constraints import DEFAULT_PROFILE
 
 
 @takes_fields
@@ -38,7 +39,7 @@ def check(
             rich_help_panel="Cluster",
         ),
     ] = None,
-    profile: ProfileName = "halo",
+    profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
     jsonl: Annotated[
         str | None,
@@ -58,15 +59,12 @@ def check(
             metavar="N",
             rich_help_panel=OUTPUT,
             help="Show at most so many of the nearest valid alternatives. "
-            "[default: 6; 0 with --jsonl, where each takes about a millisecond]",
+            "(default: 6; 0 with --jsonl, to keep up with the stream)",
         ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:
-    """Say whether a configuration is valid: every violated rule, and the nearest valid ones.
-
-    Example: parsolve check --world 8 --gpus-per-node 8 --ep 4
-    """
+    """Run ``parsolve check``."""
     from parsolve.solver.check import SHOWN_REPAIRS  # noqa: PLC0415
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 

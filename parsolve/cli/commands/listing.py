@@ -26,6 +26,7 @@ from parsolve.cli.common import (
     time_limit,
 )
 from parsolve.cli.options import profile_named, takes_fields, worlds
+from parsolve.constraints import DEFAULT_PROFILE
 
 
 class ListFormat(StrEnum):
@@ -42,7 +43,7 @@ class ListFormat(StrEnum):
 def list_configurations(
     world: Worlds,
     given: Mapping[str, object],
-    profile: ProfileName = "halo",
+    profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
     where: Where = None,
     vary: Vary = None,
@@ -58,10 +59,7 @@ def list_configurations(
         typer.Option("--format", help="How to write the listing.", rich_help_panel=OUTPUT),
     ] = ListFormat.TABLE,
 ) -> None:
-    """List every valid configuration of a cluster, and say whether the list is complete.
-
-    Example: parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl
-    """
+    """Run ``parsolve list``."""
     from parsolve.cli.listing import write_listing  # noqa: PLC0415
     from parsolve.solver.query import build_query  # noqa: PLC0415
     from parsolve.solver.solve import Listing, no_solution  # noqa: PLC0415
@@ -88,6 +86,5 @@ def list_configurations(
             Format.JSON if format is ListFormat.JSON else Format.TEXT,
             stream=sys.stderr if rows_only else sys.stdout,
         )
-    certificate = listing.certificate
-    if listing.timed_out or (certificate is not None and certificate.status != "proved"):
+    if listing.undecided_yet:
         raise typer.Exit(UNDECIDED)

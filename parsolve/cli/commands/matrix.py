@@ -10,11 +10,12 @@ import typer
 
 from parsolve.cli.common import NO, ProfileName, reports_misuse
 from parsolve.cli.options import profile_named
+from parsolve.constraints import DEFAULT_PROFILE
 
 
 @reports_misuse
 def matrix(
-    profile: ProfileName = "halo",
+    profile: ProfileName = DEFAULT_PROFILE,
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="FILE", help="Where the matrix stands.")
     ] = Path("matrix.md"),
@@ -22,7 +23,7 @@ def matrix(
         bool, typer.Option("--check", help="Write nothing; fail if the file is stale.")
     ] = False,
 ) -> None:
-    """Write the reference matrix of modes, rules and sources, or check that it is fresh."""
+    """Run ``parsolve matrix``."""
     from parsolve.cli.jsonl import FileError  # noqa: PLC0415
     from parsolve.cli.matrix import matrix_text  # noqa: PLC0415
 

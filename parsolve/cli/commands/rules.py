@@ -8,6 +8,7 @@ import typer
 
 from parsolve.cli.common import AnswerFormat, Format, ProfileName, reports_misuse, write_json
 from parsolve.cli.options import profile_named
+from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import FieldError, suggestion
 
 
@@ -16,16 +17,13 @@ def rules(
     rule: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Explain this rule.", show_default=False)
     ] = None,
-    profile: ProfileName = "halo",
+    profile: ProfileName = DEFAULT_PROFILE,
     stage: Annotated[
         str | None, typer.Option("--stage", metavar="STAGE", help="Only rules of this stage.")
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:
-    """List the rules in the order in which the framework applies them, or explain one.
-
-    Example: parsolve rules ep-single-domain-multi-group
-    """
+    """Run ``parsolve rules``."""
     from parsolve.cli import rulebook  # noqa: PLC0415
 
     chosen = profile_named(profile)

@@ -25,6 +25,7 @@ from parsolve.cli.common import (
     time_limit,
 )
 from parsolve.cli.options import profile_named, takes_fields, worlds
+from parsolve.constraints import DEFAULT_PROFILE
 
 
 @takes_fields
@@ -32,7 +33,7 @@ from parsolve.cli.options import profile_named, takes_fields, worlds
 def solve(
     world: Worlds,
     given: Mapping[str, object],
-    profile: ProfileName = "halo",
+    profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
     maximize: objectives.Maximize = None,
     minimize: objectives.Minimize = None,
@@ -52,15 +53,12 @@ def solve(
     timeout: Timeout = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:
-    """Find the best configurations of a cluster, with a proof that none is better.
-
-    Example: parsolve --world 64 --gpus-per-node 8 --moe --maximize dp
-    """
+    """Run ``parsolve solve``."""
     from parsolve.solver.query import build_query  # noqa: PLC0415
     from parsolve.solver.solve import best  # noqa: PLC0415
 
     chosen = profile_named(profile)
-    asked = objectives.in_order(maximize, minimize) or [("dp", True)]
+    asked = objectives.in_order(maximize, minimize) or [(chosen.objective, True)]
     query = build_query(
         chosen,
         worlds(world),

@@ -83,6 +83,8 @@ HALO = Profile(
             value="moe",
             otherwise="dense",
             about="The model has routed experts, or has none.",
+            assumption="Nothing says that the model has routed experts, so EP and expert TP are "
+            "not offered; --moe (or the number of experts) offers them.",
             implied_by=("num_experts", "moe_intermediate_size"),
         ),
     ),
@@ -105,10 +107,11 @@ HALO = Profile(
         Preference(0 - q.ep_group_size, "wider expert groups first"),
     ),
     world="world_size",
+    objective="dp",
     launchers=(
         "launcher",
         {
-            "torchrun": "torchrun --nnodes {nodes} --nproc_per_node {node} SCRIPT",
+            "torchrun": "torchrun --nnodes {nodes} --nproc_per_node {node} {rendezvous}SCRIPT",
             "accelerate": "accelerate launch --num_machines {nodes} --num_processes {world} SCRIPT",
         },
     ),

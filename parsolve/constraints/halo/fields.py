@@ -64,6 +64,7 @@ nvlink_domain_env = Size(
     role="cluster",
     panel=CLUSTER,
     env="NVLINK_DOMAIN_SIZE",
+    ignored=-1,
     about="Value of the environment variable NVLINK_DOMAIN_SIZE; 0 means unset.",
 )
 
