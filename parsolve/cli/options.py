@@ -19,8 +19,8 @@ GIVEN = "given"
 UNSET = "unset"
 """How answers and options spell that an optional number is not given."""
 
-FEW_CHOICES = 14
-"""So many are spelled out in help."""
+SHORT_CHOICES = 160
+"""Labels of so many characters together are spelled out in help."""
 
 
 class UsageError(typer.BadParameter):
@@ -201,7 +201,7 @@ def _unless(field: Choice) -> str:
 
 
 def _default_words(field: Field) -> str:
-    if isinstance(field, Choice) and len(field.choices) <= FEW_CHOICES:
+    if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
         choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
         return f" One of {choices}{_unless(field)}."
     if field.default is None or field.default in {"unknown", "unspecified"}:

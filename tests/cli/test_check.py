@@ -200,13 +200,18 @@ class TestEnvironment:
         assert "nvlink_domain_size = 72 (requested auto)" in done.out
 
     @pytest.mark.parametrize(
-        "text", ["0", "-4", "banana", "", " ", "--5", "7.5", "1e2", "9" * 5000, str(10**30)]
+        "text", ["0", "-4", "banana", "", " ", "--5", "7.5", "1e2", "9" * 5000]
     )
     def test_what_is_no_positive_integer_is_ignored_and_said(self, text: str) -> None:
         done = cli(*self.NVL72, env={"NVLINK_DOMAIN_SIZE": text})
         assert done.code == 0
         assert "NVLink domain 4" in done.out
         assert "nvlink-domain-environment-ignored" in done.out
+
+    def test_what_no_cluster_has_is_misuse(self) -> None:
+        done = cli(*self.NVL72, env={"NVLINK_DOMAIN_SIZE": str(10**30)})
+        assert (done.code, done.out) == (2, "")
+        assert "nvlink_domain_env is beyond any real size" in done.err
 
     def test_a_flag_comes_first(self) -> None:
         done = cli(*self.NVL72, "--nvlink-domain", "36", env={"NVLINK_DOMAIN_SIZE": "72"})

@@ -44,7 +44,8 @@ class TestMainJob:
         proof = "Z3 in N s, building included: no valid configuration is better, and none"
         assert proof in " ".join(without_seconds(done.out).split())
         assert (
-            "torchrun --nnodes 8 --nproc_per_node 8 SCRIPT --expert_parallel_size 8" in done.words
+            "torchrun --nnodes 8 --nproc_per_node 8 --rdzv_endpoint HOST:PORT SCRIPT "
+            "--expert_parallel_size 8" in done.words
         )
 
     def test_shows_every_tie_in_the_stated_order(self) -> None:
@@ -273,14 +274,21 @@ class TestNodeSize:
         ("world", "nodes"), [("64", "8 nodes of 8"), ("4", "1 node of 4"), ("1", "1 node of 1")]
     )
     def test_defaults_to_eight_or_the_world_and_says_so(self, world: str, nodes: str) -> None:
-        done = cli("--world", world)
+        done = cli("--world", world, "--dense")
         assert nodes in done.out
         assert "gpus_per_node was not given: 8 are assumed, or the world if it is" in done.words
-        warnings = cli("--world", world, "--format", "json").data["warnings"]
+        warnings = cli("--world", world, "--dense", "--format", "json").data["warnings"]
         assert [warning["warning"] for warning in warnings] == ["gpus-per-node-assumed"]
 
+    def test_a_dense_model_is_assumed_aloud(self) -> None:
+        """Who forgets --moe is told why no expert axis is offered."""
+        asked = ("--world", "8", "--gpus-per-node", "8", "--format", "json")
+        assert [w["warning"] for w in cli(*asked).data["warnings"]] == ["dense-assumed"]
+        for said in (("--dense",), ("--moe",), ("--ep", "8"), ("--where", "ep > 1")):
+            assert cli(*asked, *said).data["warnings"] == []
+
     def test_given_nothing_is_said(self) -> None:
-        done = cli("--world", "64", "--gpus-per-node", "8")
+        done = cli("--world", "64", "--gpus-per-node", "8", "--dense")
         assert "assumed" not in done.out
 
 

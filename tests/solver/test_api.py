@@ -72,9 +72,14 @@ def test_solutions_of_one_world_and_of_several() -> None:
     assert parsolve.solutions(world=range(8, 17, 8), moe=True) == several or (
         several.certificate is not None
     )
-    whole = parsolve.solutions(world=8.0, moe=True)  # type: ignore[arg-type]
-    assert isinstance(whole, Solutions)
-    assert whole.solutions == one.solutions
+    worlds: tuple[Anything, ...] = (range(8, 9), [8], (8, 8), {8}, frozenset({8}))
+    for world in worlds:
+        whole = parsolve.solutions(world=world, moe=True)
+        assert isinstance(whole, Solutions)
+        assert whole.solutions == one.solutions
+    unordered = parsolve.solutions(world={64, 8, 16}, moe=True, limit=1)
+    assert isinstance(unordered, Solutions)
+    assert unordered.solutions == one.solutions[:1]
 
 
 def test_solutions_take_conditions_pins_limits_and_further_knobs() -> None:
@@ -181,8 +186,6 @@ MISUSE: tuple[tuple[Callable[[], object], str], ...] = (
     (lambda: parsolve.solutions(world=[]), "no world to search: give world_size a number"),
     (lambda: parsolve.solutions(world=0), "world_size must be at least 1, got 0"),
     (lambda: parsolve.solutions(world=[8, -1]), "world_size must be at least 1, got -1"),
-    (lambda: parsolve.solutions(world=8.5), "world_size must be an integer, got 8.5"),  # type: ignore[arg-type]
-    (lambda: parsolve.solutions(world="8"), 'world_size must be an integer, got "8"'),  # type: ignore[arg-type]
     (lambda: parsolve.solutions(world=8, world_size=4), "world_size is given twice"),
     (
         lambda: parsolve.solutions(world=8, moe=True, model_kind="dense"),
@@ -198,7 +201,25 @@ MISUSE: tuple[tuple[Callable[[], object], str], ...] = (
     (lambda: parsolve.best(world=8, pareto=True), "a Pareto front needs at least two objectives"),
     (
         lambda: parsolve.best(world=8, objectives=[("dp", "max")]),
-        'an objective is to "maximize" or to "minimize", not \'max\'',
+        "an objective is a pair like (\"dp\", \"maximize\"), not ('dp', 'max')",
+    ),
+    (lambda: parsolve.best(world=8, maximize=["dp", "dp"]), "the same objective is given twice"),
+    (
+        lambda: parsolve.best(world=8, objectives=[("dp", "maximize")], maximize="dp"),
+        "the same objective is given twice; give it once",
+    ),
+    (
+        lambda: parsolve.best(world=8, maximize="experts"),
+        '"experts" asks about num_experts, which is not given; give --experts',
+    ),
+    (
+        lambda: parsolve.solutions(world=8, where="experts > 8"),
+        '"experts > 8" asks about num_experts, which is not given; give --experts',
+    ),
+    (lambda: parsolve.solutions(world=True), "world_size must be an integer, got true"),
+    (
+        lambda: parsolve.solutions(world=range(1, 100_002)),
+        "at most 100,000 worlds at once, got 100,001",
     ),
 )
 
@@ -210,6 +231,68 @@ def test_misuse_is_a_value_error_that_says_what_to_change(
     with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message follows
         misuse()
     assert message in str(caught.value)
+
+
+WRONG: tuple[tuple[str, str, Anything], ...] = (
+    ("check", "repairs", "3"),
+    ("check", "repairs", 2.0),
+    ("check", "repairs", True),
+    ("check", "repairs", None),
+    *((ask, "world", world) for ask in ("solutions", "best") for world in (8.0, 8.5, "8", None)),
+    ("solutions", "world", {8: 16}),
+    ("solutions", "world", iter([8])),
+    ("solutions", "each world", [8, "16"]),
+    ("solutions", "each world", (8, 16.0)),
+    ("solutions", "each world", {8, True, 2}),
+    ("solutions", "each world", [None]),
+    *((ask, "limit", n) for ask in ("solutions", "best") for n in ("3", 2.0, True, [1])),
+    *((ask, "moe", moe) for ask in ("solutions", "best") for moe in (1, "yes", "moe", 0)),
+    *(
+        (ask, text, wrong)
+        for ask, texts in (
+            ("solutions", ("where", "vary")),
+            ("best", ("where", "vary", "maximize", "minimize")),
+        )
+        for text in texts
+        for wrong in (3, None, {"tp > 1"}, {"tp > 1": 2}, iter(["tp > 1"]), True, b"tp > 1")
+    ),
+    ("solutions", "each of where", ["tp > 1", 3]),
+    ("solutions", "each of vary", ("use_hsdp", None)),
+    ("best", "each of maximize", [("dp", True)]),
+    ("best", "each of minimize", [b"dp"]),
+)
+
+
+@pytest.mark.parametrize(("ask", "argument", "wrong"), WRONG)
+def test_a_value_of_the_wrong_type_is_a_value_error_that_names_the_argument(
+    ask: str, argument: str, wrong: Anything
+) -> None:
+    name = argument.split()[-1]
+    given: dict[str, Anything] = {"world_size" if ask == "check" else "world": 8, name: wrong}
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the message follows
+        getattr(parsolve, ask)(**given)
+    assert str(caught.value).startswith(f"{argument} must be ")
+
+
+@pytest.mark.parametrize(
+    "pair",
+    ["dp", ("dp",), ("dp", True), (3, "maximize"), ("dp", "maximize", 1), None, {"dp": "maximize"}],
+)
+def test_an_objective_that_is_no_pair_is_a_value_error(pair: Anything) -> None:
+    with pytest.raises(ValueError, match="an objective is a pair like"):
+        parsolve.best(world=8, objectives=[pair])
+
+
+def test_a_configuration_that_is_no_mapping_is_a_value_error() -> None:
+    for wrong in ([("world_size", 8)], "world_size=8", 8):
+        with pytest.raises(ValueError, match="^config must be mapping or None, got "):
+            parsolve.check(wrong)  # type: ignore[arg-type]
+
+
+def test_the_most_worlds_are_not_too_many() -> None:
+    answer = parsolve.solutions(world=range(1, 100_001), limit=2)
+    assert isinstance(answer, Solutions)
+    assert answer.count == 2
 
 
 def run(program: str) -> None:

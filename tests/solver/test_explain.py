@@ -23,6 +23,7 @@ from parsolve.solver.explain import _Problem, explain
 from parsolve.solver.query import Query
 from parsolve.solver.relax import (
     MOST_RELAXED,
+    MOST_VALUES,
     NEAR_WORLDS,
     held,
     relaxations,
@@ -92,7 +93,7 @@ QUESTIONS: dict[str, tuple[int, Asked]] = {
             "per_device_train_batch_size": 3,
         },
     ),
-    "a scope that no auto comes to": (8, {**MOE, "where": ["ep_scope == 'global'", "ep == 1"]}),
+    "a scope that no auto comes to": (8, {**MOE, "where": ["ep_scope == 'global'", "ep*etp == 1"]}),
     "a switch held at its default": (8, {"where": "use_hsdp and tp > 1"}),
     "a switch that is only asked for": (16, {"gpus_per_node": 8, "where": "use_hsdp"}),
     "a switch held and a pin": (8, {"tp_size": 2, "where": "use_hsdp"}),
@@ -109,12 +110,16 @@ QUESTIONS: dict[str, tuple[int, Asked]] = {
     "a quantity of unknown rows": (8, {"max_length": 4096, "where": "tokens_per_rank >= 0"}),
     "every near world is out of reach": (8, {"gpus_per_node": 100, "nvlink_domain_size": 100}),
     "only a larger world": (1, {"tp_size": 2}),
-    "a smaller and a larger world": (20, {"tp_size": 2, "gpus_per_node": 5}),
+    "a domain of an odd size": (20, {"tp_size": 2, "gpus_per_node": 5}),
     "quantized": (8, {"quantized": True, "tp_size": 2, "fsdp_defer_grad_sync": True}),
     "an auto node that does not tile": (12, {}),
     "a condition on what is unknown there": (12, {"where": "nodes >= 1"}),
     "a pin at its default": (8, {"tp_size": 3, "use_hsdp": False, "cp_size": 1}),
-    "facts that nobody can change": (8, {"quantized": True, "init_from_scratch": True}),
+    "a fact and a knob": (8, {"quantized": True, "init_from_scratch": True}),
+    "facts that nobody can change": (
+        8,
+        {"natively_quantized_experts": True, "model_kind": "moe", "pp_size": 1, "cp_size": 1},
+    ),
 }
 
 
@@ -288,9 +293,16 @@ def test_what_is_held_is_what_a_condition_names_and_nobody_set() -> None:
 
 
 def test_warnings_of_the_question_are_told_with_its_conflict() -> None:
-    warned = conflict("a stage that is no whole domain").warnings
-    assert [caution.warning for caution in warned] == ["pp-not-in-release", "gpus-per-node-assumed"]
-    assert conflict("a domain and an axis").warnings == ()
+    for name in QUESTIONS:
+        query = asked(name)
+        values = query.completed(query.worlds[-1], (), ())
+        told = [caution.warning for caution in conflict(name).warnings]
+        assumed = [f"{offer.otherwise}-assumed" for offer in query.assumed]
+        assert told == [*assumed, *(HALO.warnings[index].id for index in HALO.warned(values))]
+        assert ("pp-not-in-release" in told) == (query.pins.get("pp_size", 1) > 1)
+        assert ("gpus-per-node-assumed" in told) == ("gpus_per_node" not in query.pins)
+        assert "dense-assumed" not in told or "model_kind" not in QUESTIONS[name][1]
+    assert conflict("an axis that divides nothing").warnings[0].warning == "dense-assumed"
 
 
 # Relaxations.
@@ -408,15 +420,41 @@ def relaxed(name: str) -> list[tuple[Mapping[str, object], tuple[str, ...]]]:
 
 
 def test_relaxations_keep_values_near() -> None:
-    assert relaxed("an axis that divides nothing") == [({"tp_size": 4}, ())]
+    assert relaxed("an axis that divides nothing") == [
+        ({"tp_size": 4}, ()),
+        ({"world_size": 6}, ()),
+    ]
     assert relaxed("two axes that do not go together") == [
         ({"tp_size": 1}, ()),
         ({"cp_size": 1}, ()),
     ]
     assert relaxed("a condition that no rule allows") == [({}, ("tp*cp > 8",))]
     assert relaxed("a pin and a condition") == [({"tp_size": 1}, ()), ({}, ("dp == 8",))]
-    assert relaxed("a node that does not tile") == [({"gpus_per_node": 6}, ())]
-    assert relaxed("an optional number that matters not") == [({"tp_size": 4}, ())]
+    assert relaxed("a node that does not tile") == [
+        ({"gpus_per_node": 6}, ()),
+        ({"world_size": 8}, ()),
+        ({"world_size": 16}, ()),
+    ]
+    assert relaxed("an optional number that matters not") == [
+        ({"tp_size": 4}, ()),
+        ({"world_size": 6}, ()),
+    ]
+
+
+def test_what_is_held_at_its_default_may_be_set() -> None:
+    assert relaxed("a switch that is only asked for") == [
+        ({"use_hsdp": True}, ()),
+        ({}, ("use_hsdp",)),
+    ]
+    assert relaxed("a choice held at its default") == [
+        ({"trainer": "sft"}, ()),
+        ({}, ("trainer == 'sft'",)),
+    ]
+    assert relaxed("a switch held at its default") == [({}, ("use_hsdp and tp > 1",))]
+
+
+def test_a_condition_given_twice_is_given_up_once() -> None:
+    assert relaxed("the same condition twice") == [({}, ("tp > 8",))]
 
 
 def test_an_unset_number_is_a_value_that_a_relaxation_may_give() -> None:
@@ -434,28 +472,71 @@ def test_the_cluster_is_changed_where_nothing_said_helps() -> None:
     """On 12 GPUs, nodes of 8 that nobody stated: state nodes of another size."""
     answer = conflict("an auto node that does not tile")
     assert answer.pins == {}
-    assert [rule.rule for rule in answer.rules] == ["world-not-multiple-of-domain"]
-    assert [repair.change for repair in answer.repairs] == [{"gpus_per_node": 6}]
-    assert answer.repairs[0].drop is None
+    assert [rule.rule for rule in answer.rules] == ["world-not-multiple-of-node"]
+    assert [repair.change for repair in answer.repairs] == [
+        {"gpus_per_node": 6},
+        {"world_size": 8},
+        {"world_size": 16},
+    ]
+    assert all(repair.drop is None for repair in answer.repairs)
 
 
-def test_a_model_s_facts_are_never_relaxed() -> None:
+def test_another_world_is_near_and_one_that_can_be_asked_about() -> None:
+    """At most 64 GPUs away, within the sizes that a cluster may have."""
+    assert relaxed("every near world is out of reach") == [({"gpus_per_node": 8}, ())]
+    assert relaxed("only a larger world") == [({"tp_size": 1}, ()), ({"world_size": 2}, ())]
+    largest = solutions(question(10**9, gpus_per_node=7))
+    assert isinstance(largest, Conflict)
+    assert [repair.change for repair in largest.repairs] == [
+        {"gpus_per_node": 8},
+        {"world_size": 10**9 - 6},  # 10**9 + 1 would do as well, were it not too large
+    ]
+    for edge, offered in ((100 - NEAR_WORLDS, [100]), (99 - NEAR_WORLDS, [])):
+        answer = solutions(question(edge, gpus_per_node=100, nvlink_domain_size=100))
+        assert isinstance(answer, Conflict)
+        worlds = [r.change[HALO.world] for r in answer.repairs if HALO.world in r.change]
+        assert worlds == offered
+
+
+def test_no_other_world_is_offered_under_a_condition_or_for_several_worlds() -> None:
+    for query in (
+        question(12, where="tp >= 1"),
+        question(12, 20),
+    ):
+        answer = solutions(query)
+        assert isinstance(answer, Conflict)
+        assert answer.repairs
+        assert not any(HALO.world in repair.change for repair in answer.repairs)
+
+
+def test_facts_that_were_told_are_never_relaxed() -> None:
+    """A fact that a condition speaks of, and that nobody told, may be told."""
     for name in QUESTIONS:
         for repair in conflict(name).repairs:
             for field in repair.change:
-                assert HALO.field_of[field].role in {"knob", "cluster"}
+                role = HALO.field_of[field].role
+                assert role in {"knob", "cluster"} or field in held(asked(name))
 
 
 def test_facts_have_no_relaxation() -> None:
     answer = conflict("facts that nobody can change")
-    assert [rule.rule for rule in answer.rules] == ["init-from-scratch-quantized"]
+    assert [rule.rule for rule in answer.rules] == ["ep-natively-quantized-experts"]
+    assert answer.pins == {}
     assert answer.repairs == ()
+
+
+def test_of_a_fact_and_a_knob_the_knob_is_relaxed() -> None:
+    answer = conflict("a fact and a knob")
+    assert [rule.rule for rule in answer.rules] == ["init-from-scratch-quantized"]
+    assert answer.pins == {"init_from_scratch": True}
+    assert relaxed("a fact and a knob") == [({"init_from_scratch": False}, ())]
 
 
 def test_several_worlds_are_explained_at_the_last_and_relaxed_at_any() -> None:
     answer = solutions(question(6, 9, 8, tp_size=5))
     assert isinstance(answer, Conflict)
     assert answer.world == 8
+    assert answer.worlds == 3
     assert answer.pins == {"tp_size": 5}
     assert [repair.change for repair in answer.repairs] == [{"tp_size": 6}]
     assert answer.repairs[0].config["world_size"] == 6
@@ -519,3 +600,26 @@ def test_what_is_searched_names_the_free_sizes() -> None:
     answer = solutions(question(8, **fixed))
     assert isinstance(answer, Conflict)
     assert answer.conditions == ("dp > 8",)
+    many = solutions(question(720720, cp_size=17))
+    assert isinstance(many, Conflict)
+    assert many.searched.startswith(
+        "pp_size, tp_size, cp_size over 48 of the 240 divisors of 720720 and every number that "
+    )
+
+
+def test_of_many_values_a_conflict_considers_some_small_and_large_ones() -> None:
+    query = question(720720, cp_size=17, where="tp > 1000 and cp != 1001")
+    config = Config(HALO, query.completed(720720, (), ()))
+    every = query.domain("tp_size", 720720)
+    assert len(every) == 240
+    assert widened(question(720, cp_size=7), config.replaced({"world_size": 720}), "tp_size") == (
+        query.domain("tp_size", 720)
+    )
+    for name, beside in (("tp_size", [999, 1000, 1001]), ("cp_size", [17, 1000, 1001, 1002])):
+        values = widened(query, config, name)
+        thinned = [value for value in values if value in every and value not in beside]
+        assert set(values) == {*thinned, *beside}
+        assert MOST_VALUES - 3 <= len(thinned) <= MOST_VALUES
+        assert thinned[:20] == list(every[:20])
+        assert thinned[-1] == every[-1] == 720720
+        assert thinned == sorted(thinned)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any as Anything
 
 import pytest
@@ -103,15 +104,71 @@ def test_the_seed_s_own_example() -> None:
         ({"world_size": 8, "use_hsdp": True, "tp_size": 2}, [{"use_hsdp": False}]),
         ({"world_size": 8, "pp_schedule": "nonsense"}, [{"pp_schedule": "1f1b"}]),
         ({"world_size": 8, "pp_split": [4, 4]}, [{"pp_split": None}]),
-        ({"world_size": 12}, [{"world_size": 16}, {"gpus_per_node": 6}, {"world_size": 8}]),
+        ({"world_size": 12}, [{"world_size": 16}, {"world_size": 8}, {"gpus_per_node": 6}]),
+        (
+            {"world_size": 12, "gpus_per_node": 8},
+            [{"world_size": 16}, {"gpus_per_node": 6}, {"world_size": 8}, {"gpus_per_node": 12}],
+        ),
         ({"world_size": 8, "gpus_per_node": -1}, [{"gpus_per_node": 1}]),
         ({"world_size": 8, "max_concurrent_loading": -1}, [{"max_concurrent_loading": 0}]),
-        ({"world_size": 8, "quantized": True, "init_from_scratch": True}, []),
+        (
+            {"world_size": 8, "quantized": True, "init_from_scratch": True},
+            [{"init_from_scratch": False}],
+        ),
+        (
+            {"world_size": 8, "trainer": "dpo", "init_from_scratch": True},
+            [{"init_from_scratch": False}],
+        ),
+        (
+            {"world_size": 8, "tp_size": 2, "init_from_scratch": True},
+            [{"init_from_scratch": False}],
+        ),
+        (
+            {
+                "world_size": 8,
+                "natively_quantized_experts": True,
+                "ep_size": 8,
+                "use_grouped_gemm": False,
+            },
+            [{"ep_size": 1}],
+        ),
         ({"world_size": 8, "ep_size": 8, "num_experts": 7}, [{"ep_size": 1}]),
     ],
 )
 def test_repairs_by_example(given: dict[str, Anything], expected: list[Change]) -> None:
     assert list(repairs(config(**given)).changes) == expected
+
+
+def fresh(one: Config, change: Change) -> int:
+    """How many of the knobs to change are at their default, which nobody set."""
+    return sum(one[name] == HALO.field_of[name].default for name in change)
+
+
+def test_knobs_that_were_set_come_before_those_left_at_their_default() -> None:
+    """Then those that move least: of one field alone, its nearest values."""
+    mixed = 0
+    for one in rejected(400):
+        changes = repairs(one).changes
+        order = [fresh(one, change) for change in changes]
+        assert order == sorted(order)
+        mixed += len(set(order)) > 1
+        for first, second in pairwise(changes):
+            if first.keys() != second.keys() or len(first) > 1:
+                continue
+            (name,) = first
+            before, near, far = one[name], first[name], second[name]
+            if not isinstance(before, bool) and min(map(size, (before, near, far))) >= 1:
+                assert ratio(before, near) <= ratio(before, far)
+    assert mixed > 10
+
+
+def size(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def ratio(one: object, other: object) -> Fraction:
+    low, high = sorted((size(one), size(other)))
+    return Fraction(high, low)
 
 
 def test_every_repair_is_accepted_and_is_a_change() -> None:

@@ -136,7 +136,62 @@ def test_a_derived_quantity_comes_before_a_field_of_that_name() -> None:
     auto = config(world_size=16, ep_size=16)
     assert holds(HALO, parse_condition(HALO, "ep_scope == 'global'"), auto.values)
     assert holds(HALO, parse_condition(HALO, "gpus_per_node == 8"), auto.values)
-    assert not holds(HALO, parse_condition(HALO, "ep_scope == 'auto'"), auto.values)
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        "ep_scope == ^'auto'",
+        "^'auto' == ep_scope",
+        "ep_scope != ^'auto'",
+        "ep_scope in ('node', ^'auto')",
+        "tp > 1 and ep_scope not in ['global', ^'auto']",
+        "'node' == ep_scope == ^'auto'",
+    ],
+)
+def test_a_derived_label_is_never_auto(marked: str) -> None:
+    """It is what auto resolved to: that comparison could only mislead."""
+    column, text = marked.index("^"), marked.replace("^", "")
+    with pytest.raises(ConditionError) as caught:
+        parse_condition(HALO, text)
+    assert str(caught.value).split("\n") == [
+        "ep_scope is what auto resolved to; to fix the request itself, pin it",
+        f"  {text}",
+        f"  {' ' * column}^",
+    ]
+
+
+def test_a_knob_that_nothing_resolves_may_be_auto() -> None:
+    one = config(world_size=8)
+    assert holds(HALO, parse_condition(HALO, "ep_buffer_backend == 'auto'"), one.values)
+    assert not holds(HALO, parse_condition(HALO, "ep_buffer_backend != 'auto'"), one.values)
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_max_and_min_take_at_most_20_numbers(name: str) -> None:
+    numbers = ", ".join(f"tp + {n}" for n in range(20))
+    expected = {"max": 21, "min": 2}[name]
+    assert holds(HALO, parse_condition(HALO, f"{name}({numbers}) == {expected}"), HERE.values)
+    with pytest.raises(ConditionError) as caught:
+        parse_condition(HALO, f"1 < {name}({numbers}, 1)")
+    problem, _, caret = str(caught.value).split("\n")
+    assert problem == f"{name} takes at most 20 numbers"
+    assert caret == "  " + " " * 4 + "^"
+
+
+UNKNOWN: tuple[str, ...] = ("experts_per_rank", "tokens_per_rank")
+"""Quantities made of numbers that may not be given."""
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_quantity_made_of_unknown_numbers_is_unknown_and_not_0(name: str) -> None:
+    one = config(world_size=8, ep_size=8)
+    assert name not in HALO.derive(one.values)
+    for text in (f"{name} == 0", f"{name} >= 0", f"{name} < 0", f"not {name} == 0"):
+        assert not holds(HALO, parse_condition(HALO, text), one.values)
+    known = config(world_size=8, ep_size=8, num_experts=16, ep_rows_per_device=2, max_length=128)
+    assert HALO.derive(known.values)[name] == {"experts_per_rank": 2, "tokens_per_rank": 256}[name]
+    assert holds(HALO, parse_condition(HALO, f"{name} > 0"), known.values)
 
 
 def test_a_condition_on_an_unknown_quantity_does_not_hold() -> None:

@@ -74,7 +74,7 @@ def check(
         from parsolve.cli.jsonl import FileError, check_lines  # noqa: PLC0415
 
         if world is not None:
-            facts[chosen.world] = one_world(world)
+            facts[chosen.world] = chosen.field_of[chosen.world].parse(one_world(world))
         tally = check_lines(chosen, jsonl, facts, repairs or 0)
         if not (tally.accepted or tally.rejected or tally.unreadable):
             message = f"{'standard input' if jsonl == '-' else jsonl} holds no configuration"
