@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import json
+import pickle
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any as Anything
@@ -16,6 +19,7 @@ from parsolve.solver.answer import (
     Answer,
     Best,
     Conflict,
+    Fields,
     Rejected,
     Solutions,
     Undecided,
@@ -162,7 +166,12 @@ def test_keys_of_the_public_format() -> None:
         assert set(repair) == {"change", "config"}
     assert set(rejected["warnings"][0]) == {"warning", "reason", "because", "source"}
     conflict = as_data(answers()["conflict, conditions"])
-    assert conflict.keys() >= {"profile", "world", "pins", "conditions", "rules", "smallest"}
+    assert conflict.keys() >= {
+        "profile", "world", "worlds", "pins", "held", "conditions", "rules", "smallest", "searched",
+        "warnings",
+    }  # fmt: skip
+    for rule in conflict["rules"]:
+        assert set(rule) == {"rule", "stage", "reason", "because", "remedy", "source"}
     assert set(conflict["repairs"][0]) == {"change", "config", "drop"}
     listed = as_data(answers()["solutions"])
     assert listed.keys() >= {"profile", "searched", "solutions", "count", "complete", "certificate"}
@@ -218,6 +227,98 @@ def test_lists_of_fields_are_lists_and_text_is_text() -> None:
     text = to_json(answers()["rejected"])
     assert "·" in text
     assert "\\u" not in text
+
+
+def fields_in(value: object) -> Iterator[Fields]:
+    """Every dictionary of an answer, at any depth."""
+    if isinstance(value, dict):
+        assert isinstance(value, Fields)
+        yield value
+    elif isinstance(value, tuple):
+        for part in value:
+            yield from fields_in(part)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            yield from fields_in(getattr(value, field.name))
+
+
+def changed_in_place(fields: Fields) -> None:
+    fields |= {"tp_size": 64}
+
+
+CHANGES: dict[str, Callable[[Fields], object]] = {
+    "setitem": lambda fields: fields.__setitem__("tp_size", 64),
+    "del": lambda fields: fields.__delitem__(next(iter(fields), "tp_size")),
+    "|=": changed_in_place,
+    "update": lambda fields: fields.update({"tp_size": 64}),
+    "update by name": lambda fields: fields.update(tp_size=64),
+    "update with nothing": lambda fields: fields.update(),
+    "pop": lambda fields: fields.pop(next(iter(fields), "tp_size")),
+    "pop with a default": lambda fields: fields.pop("nothing", None),
+    "popitem": lambda fields: fields.popitem(),
+    "setdefault": lambda fields: fields.setdefault("tp_size", 64),
+    "clear": lambda fields: fields.clear(),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", KINDS)
+def test_dictionaries_of_an_answer_cannot_be_changed(name: str, change: str) -> None:
+    answer = answers()[name]
+    before = to_json(answer)
+    for fields in fields_in(answer):
+        with pytest.raises(TypeError, match="an answer cannot be changed; copy it with dict"):
+            CHANGES[change](fields)
+    assert to_json(answer) == before
+
+
+def test_dictionaries_of_an_answer_are_dictionaries() -> None:
+    kinds = ("accepted", "rejected", "conflict", "solutions", "best", "undecided, best")
+    found = [fields for name in kinds for fields in fields_in(answers()[name])]
+    assert len(found) > 50
+    for fields in found:
+        plain_dict = dict(fields)
+        assert fields == plain_dict
+        assert plain_dict == fields
+        assert json.dumps(fields) == json.dumps(plain_dict)
+        assert to_json(fields) == to_json(plain_dict)
+        assert repr(fields) == repr(plain_dict)
+        assert type(fields | {"tp_size": 64}) is dict
+        assert type({"tp_size": 64} | fields) is dict
+    mine = dict(found[0])
+    mine["tp_size"] = 64
+    assert mine != found[0]
+
+
+COPIES: dict[str, Callable[[Anything], Anything]] = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    **{
+        f"pickle {protocol}": (lambda value, p=protocol: pickle.loads(pickle.dumps(value, p)))  # type: ignore[misc]  # noqa: S301 - our own
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+    },
+}
+
+
+@pytest.mark.parametrize("way", COPIES)
+@pytest.mark.parametrize("name", KINDS)
+def test_answers_can_be_copied_and_pickled(name: str, way: str) -> None:
+    answer = answers()[name]
+    copied = COPIES[way](answer)
+    assert copied == answer
+    assert copied is not answer
+    assert to_json(copied) == to_json(answer)
+    for fields, again in zip(fields_in(answer), fields_in(copied), strict=True):
+        assert COPIES[way](fields) == again == fields
+        assert type(COPIES[way](fields)) is type(again) is Fields
+        with pytest.raises(TypeError):
+            again["tp_size"] = 64
+
+
+def test_answers_as_nested_dictionaries() -> None:
+    for answer in answers().values():
+        nested = dataclasses.asdict(answer)
+        assert nested.keys() == {field.name for field in dataclasses.fields(answer)}
 
 
 def test_parts_are_plain_data_too() -> None:

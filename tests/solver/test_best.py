@@ -232,6 +232,10 @@ def test_a_limit_bounds_what_is_shown_not_what_is_counted() -> None:
 def test_the_first_one_s_warnings_are_told() -> None:
     answer = optimum(question(16, objectives=[("dp", True)], **MOE))
     assert [caution.warning for caution in answer.warnings] == ["gpus-per-node-assumed"]
+    piped = optimum(question(16, gpus_per_node=8, objectives=[("pp", True)], **MOE))
+    assert [caution.warning for caution in piped.warnings] == ["pp-not-in-release"]
+    flat = optimum(question(16, gpus_per_node=8, objectives=[("pp", False)], **MOE))
+    assert flat.warnings == ()
 
 
 @pytest.mark.parametrize(
@@ -250,6 +254,21 @@ def test_an_objective_that_is_none(text: str, error: type[ValueError], message: 
     with pytest.raises(error) as caught:
         question(8, objectives=[(text, True)])
     assert str(caught.value).startswith(message)
+
+
+def test_a_number_that_is_not_given_is_no_objective() -> None:
+    for text in ("experts", "max(dp, experts)"):
+        with pytest.raises(QueryError) as caught:
+            question(8, objectives=[("dp", True), (text, False)], **MOE)
+        assert str(caught.value) == (
+            f'"{text}" asks about num_experts, which is not given; give --experts'
+        )
+    with pytest.raises(QueryError) as caught:
+        best(question(8, objectives=[("experts_per_rank", True)], **MOE))
+    assert str(caught.value) == (
+        "experts_per_rank is unknown in every valid configuration; give the fields that it is "
+        "made of"
+    )
 
 
 def test_an_objective_that_is_unknown_everywhere_is_said_to_be() -> None:

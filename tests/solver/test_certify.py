@@ -18,7 +18,7 @@ from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.explain import explain
 from parsolve.solver.query import Query
 from parsolve.solver.search import Found, search
-from parsolve.solver.solve import Listing, best, solutions
+from parsolve.solver.solve import Listing, best, no_solution, solutions
 from tests.solver.questions import HALO, question
 
 Chosen = tuple[Anything, ...]
@@ -300,7 +300,7 @@ def test_a_time_limit_ends_the_encoding_of_a_conflict(asked: dict[str, Anything]
     with pytest.raises(TimedOut):
         explain(query, deadline)
     assert deadline.looks == 2001
-    answer = solutions(query, deadline=Deadline(0.2))
+    answer = no_solution(query, CountDown(after=2000))
     assert isinstance(answer, Undecided)
     assert answer.reason.startswith("nothing valid was found, but the time limit passed")
 

@@ -174,6 +174,39 @@ def test_an_unset_size_is_read_as_its_stand_in() -> None:
     assert list(encoder.term(trees.rows)) == [-1]
 
 
+def test_long_work_is_ticked_and_a_tick_may_end_it() -> None:
+    """Often enough that a deadline is never far: no table is built between two looks."""
+    ticks = 0
+
+    def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+
+    values = tuple(range(1, 41))
+    domains = dict.fromkeys(("width", "depth", "batch"), values)
+    product_of_three = trees.width * trees.depth * trees.batch
+    quiet = FiniteEncoder(domains).formula(product_of_three <= 600)
+    watched = FiniteEncoder(domains, tick).formula(product_of_three <= 600)
+    different = len({a * b for a in values for b in values})
+    assert ticks >= len(values) + 2 * different
+    assert [z3.eq(one, other) for one, other in zip(quiet, watched, strict=True)] == [True, True]
+
+    class EnoughError(Exception):
+        pass
+
+    for most in (1, 10, ticks // 2, ticks):
+        left = most
+
+        def count_down() -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise EnoughError
+
+        with pytest.raises(EnoughError):
+            FiniteEncoder(domains, count_down).formula(product_of_three <= 600)
+
+
 # Unbounded integers.
 
 

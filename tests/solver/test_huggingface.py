@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
+import os
 from pathlib import Path
 from typing import Any as Anything
 
@@ -216,7 +219,22 @@ def test_gpt_oss_in_mxfp4_cannot_be_wrapped() -> None:
         ({"moe_num_experts": 8}, {"num_experts": 8, "model_kind": "moe"}),
         ({"expert_count": 8}, {"model_kind": "unknown"}),
         ({"moe_layers": [1, 2]}, {"model_kind": "unknown"}),
-        ({"num_experts": 0}, {"model_kind": "unknown"}),
+        ({"num_experts": 0}, {"model_kind": "dense"}),
+        ({"num_experts": None}, {"model_kind": "dense"}),
+        ({"num_experts": 0, "moe_layers": [], "is_moe": False}, {"model_kind": "dense"}),
+        ({"text_config": {"num_experts": 0, "moe_layers": None}}, {"model_kind": "dense"}),
+        ({"moe": {}}, {"model_kind": "dense"}),
+        ({"blocks": [{"num_experts": 0}, {}]}, {"model_kind": "dense"}),
+        ({"num_experts": 0, "expert_count": 8}, {"model_kind": "unknown"}),
+        ({"ffn_config": {"moe_num_experts": 16}}, {"model_kind": "unknown"}),
+        ({"moe_config": {"layers": 2}}, {"model_kind": "unknown"}),
+        ({"blocks": [{}, {"ffn": {"num_experts": 8}}]}, {"model_kind": "unknown"}),
+        ({"a": {"b": {"c": {"d": {"num_experts": 8}}}}}, {"model_kind": "unknown"}),
+        ({"model_type": "qwen2_moe"}, {"model_kind": "unknown"}),
+        ({"text_config": {"model_type": "olmoe"}}, {"model_kind": "unknown"}),
+        ({"model_type": "mixture_of_experts"}, {"model_kind": "unknown"}),
+        ({"model_type": "qwen2_moe", "num_experts": 4}, {"model_kind": "moe"}),
+        ({"architectures": ["Qwen3MoeForCausalLM"]}, {"model_kind": "dense"}),
         ({"text_config": {"num_experts": 8}}, {"num_experts": 8, "model_kind": "moe"}),
         ({"text_config": {"moe_layers": 3}}, {"model_kind": "unknown"}),
         ({"text_config": "none", "hidden_size": 64}, {"hidden_size": 64}),
@@ -333,8 +351,72 @@ def test_a_name_that_no_file_can_have(name: str) -> None:
 
 def test_a_folder_in_place_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "config.json").mkdir()
-    with pytest.raises(ModelError, match="Is a directory"):
+    with pytest.raises(ModelError) as caught:
         read_model(tmp_path)
+    assert str(caught.value) == f"{tmp_path}/config.json is no ordinary file"
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/urandom"])
+def test_a_device_is_not_read(device: str) -> None:
+    """It might never end."""
+    with pytest.raises(ModelError) as caught:
+        read_model(device)
+    assert str(caught.value) == f"{device} is no ordinary file"
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    """Nobody writes to it: opening it would hang."""
+    pipe = tmp_path / "config.json"
+    os.mkfifo(pipe)
+    for name in (pipe, tmp_path):
+        with pytest.raises(ModelError) as caught:
+            read_model(name)
+        assert str(caught.value) == f"{pipe} is no ordinary file"
+
+
+def test_a_link_to_an_ordinary_file_is_read(tmp_path: Path) -> None:
+    file = written(tmp_path, LLAMA, "llama.json")
+    (tmp_path / "config.json").symlink_to(file)
+    assert read_model(tmp_path) == read_model(file)
+
+
+@pytest.mark.parametrize("name", READ)
+def test_a_byte_order_mark_is_no_part_of_the_file(tmp_path: Path, name: str) -> None:
+    text, facts = READ[name]
+    file = written(tmp_path, codecs.BOM_UTF8 + text.encode())
+    assert relevant(read_model(file)) == relevant(facts)
+
+
+def test_a_byte_order_mark_alone_is_an_empty_file(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is empty"):
+        read_model(written(tmp_path, codecs.BOM_UTF8))
+
+
+def test_the_largest_file_is_read(tmp_path: Path) -> None:
+    assert LARGEST_FILE == 10 * 1024 * 1024
+    file = written(tmp_path, LLAMA.ljust(LARGEST_FILE))
+    assert file.stat().st_size == LARGEST_FILE
+    assert relevant(read_model(file)) == relevant(READ["Llama, dense"][1])
+    written(tmp_path, LLAMA.ljust(LARGEST_FILE + 1))
+    with pytest.raises(ModelError, match="is too large"):
+        read_model(file)
+
+
+def test_no_more_is_read_than_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However large the file says that it is, or grows to be."""
+    asked: list[int] = []
+
+    class Watched(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            assert size is not None
+            asked.append(size)
+            return b" " * size
+
+    file = written(tmp_path, LLAMA)
+    monkeypatch.setattr(Path, "open", lambda *_: Watched())
+    with pytest.raises(ModelError, match="is too large"):
+        read_model(file)
+    assert asked == [LARGEST_FILE + 1]
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:

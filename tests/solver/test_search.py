@@ -9,7 +9,7 @@ from typing import Any as Anything
 import pytest
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import FieldError, Flag
+from parsolve.constraints.fields import FieldError, Flag, Size
 from parsolve.constraints.formula import quotient
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
@@ -138,11 +138,7 @@ def test_adding_a_pin_or_a_condition_never_adds_a_solution() -> None:
         if "ep_scope" in given:  # a pinned scope has one spelling: compare what it comes to
             sizes = (*HALO.axes, "world_size")
             scopes = {(*fields(v, *sizes), HALO.derive(v)["ep_scope"]) for v in less}
-            pinned = {
-                (*fields(v, *sizes), HALO.derive(v)["ep_scope"])
-                for v in rows(by_pin)
-                if HALO.derive(v)["num_nvlink_domains"] > 1
-            }
+            pinned = {(*fields(v, *sizes), HALO.derive(v)["ep_scope"]) for v in rows(by_pin)}
             assert pinned <= scopes
         else:
             assert set(rows(by_pin)) <= less
@@ -166,10 +162,22 @@ def test_several_worlds_at_once_equal_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("world", "node", "domain_size"), [(8, 4, 0), (16, 8, 0), (12, 6, 0), (16, 4, 8), (12, 2, 4)]
+    ("world", "node", "domain_size"),
+    [
+        (8, 4, 0),
+        (16, 8, 0),
+        (12, 6, 0),
+        (16, 4, 8),
+        (12, 2, 4),
+        (8, 8, 0),
+        (8, 0, 0),
+        (12, 12, 0),
+        (4, 8, 0),
+        (16, 4, 16),
+    ],
 )
 def test_one_spelling_of_the_scope_hides_no_layout(world: int, node: int, domain_size: int) -> None:
-    """Between several domains each effective scope of each layout is found once."""
+    """Within one domain and between several, each effective scope is found once."""
     asked = question(
         world, model_kind="moe", gpus_per_node=node, nvlink_domain_size=domain_size, assume_pp=True
     )
@@ -183,7 +191,7 @@ def test_one_spelling_of_the_scope_hides_no_layout(world: int, node: int, domain
         return [
             (*fields(values, *HALO.axes), derived["ep_scope"])
             for values in found
-            if (derived := HALO.derive(values))["num_nvlink_domains"] > 1
+            if (derived := HALO.derive(values))
         ]
 
     found = layouts(rows(asked))
@@ -191,6 +199,28 @@ def test_one_spelling_of_the_scope_hides_no_layout(world: int, node: int, domain
     assert len(found) == len(set(found))
     sizes = {fields(values, *HALO.axes) for values in everything}
     assert {fields(values, *HALO.axes) for values in rows(asked)} == sizes
+
+
+def test_a_scope_is_spelled_where_it_is_not_what_auto_comes_to() -> None:
+    """Also on one NVLink domain, where a global group is one that auto would call local."""
+    for asked in (
+        question(8, model_kind="moe", gpus_per_node=8),
+        question(16, model_kind="moe", gpus_per_node=8),
+        question(16, model_kind="moe", gpus_per_node=4, nvlink_domain_size=16),
+    ):
+        spelled = 0
+        for values in rows(asked):
+            (scope,) = fields(values, "ep_scope")
+            as_auto = list(values)
+            as_auto[HALO.index_of["ep_scope"]] = "auto"
+            resolved = HALO.derive(tuple(as_auto))["ep_scope"]
+            if scope != "auto":
+                assert HALO.derive(values)["ep_scope"] == scope != resolved
+                spelled += 1
+        assert spelled
+    local = rows(question(8, model_kind="moe", gpus_per_node=8, where="ep_scope == 'global'"))
+    assert local
+    assert {fields(values, "ep_scope") for values in local} == {("global",)}
 
 
 def test_terms_are_scored_and_none_where_undefined() -> None:
@@ -326,6 +356,36 @@ def test_expert_axes_are_offered_only_for_experts() -> None:
             "is_ep_mode is not a number and cannot be an objective",
         ),
         (
+            {"objectives": [("dp", True), ("tp", True), ("dp", True)]},
+            "the same objective is given twice; give it once",
+        ),
+        (
+            {"objectives": [("dp", True), ("dp", True)], "pareto": True},
+            "the same objective is given twice; give it once",
+        ),
+        (
+            {"objectives": [("num_experts // 2", True)]},
+            '"num_experts // 2" asks about num_experts, which is not given; give --experts',
+        ),
+        (
+            {"where": ["tp > 1", "ep == 1 or experts > 8"]},
+            '"ep == 1 or experts > 8" asks about num_experts, which is not given; give --experts',
+        ),
+        (
+            {"where": "1 < max(max_length, tp)"},
+            (
+                '"1 < max(max_length, tp)" asks about max_length, which is not given; '
+                "give --max-length"
+            ),
+        ),
+        (
+            {"where": "rows_per_device < 0"},
+            (
+                '"rows_per_device < 0" asks about ep_rows_per_device, which is not given; '
+                "give --rows-per-device"
+            ),
+        ),
+        (
             {"world_size": 4},
             "world_size is given twice: as the world to search and as a pin",
         ),
@@ -335,6 +395,31 @@ def test_a_question_that_cannot_be_asked(asked: dict[str, Anything], message: st
     with pytest.raises(QueryError) as caught:
         question(8, **asked)
     assert str(caught.value) == message
+
+
+def test_a_number_that_is_given_may_be_asked_about() -> None:
+    assert rows(question(8, num_experts=16, where="experts == 16 and experts_per_rank == 2"))
+    assert not rows(question(8, num_experts=16, where="experts > 16"))
+    assert question(8, num_experts=16, objectives=[("experts - ep", True)]).objectives
+    assert question(8, objectives=[("dp", True), ("dp", False)]).objectives
+    optional = [f for f in HALO.fields if isinstance(f, Size) and f.optional]
+    for field in optional:
+        with pytest.raises(QueryError) as caught:
+            question(8, where=f"{field.name} >= 0")
+        assert str(caught.value) == (
+            f'"{field.name} >= 0" asks about {field.name}, which is not given; give --{field.flag}'
+        )
+        assert field.flag
+        given: dict[str, Anything] = {field.name: 8}
+        assert question(8, where=f"{field.name} >= 0", **given).conditions
+
+
+def test_a_quantity_of_numbers_that_are_not_given_satisfies_nothing() -> None:
+    """It is unknown, not 0: neither a condition nor its opposite holds."""
+    for text in ("experts_per_rank == 0", "experts_per_rank != 0", "not tokens_per_rank > 0"):
+        assert rows(question(8, model_kind="moe", where=text)) == []
+    known = question(8, num_experts=8, where="experts_per_rank != 0")
+    assert set(rows(known)) == set(brute_force(known)) != set()
 
 
 def test_worlds_are_checked_each() -> None:
