@@ -175,7 +175,7 @@ fsdp_width = Named(
 )
 is_moe = NamedFormula(
     "is_moe",
-    any_of(f.model_kind == "moe", f.num_experts > 0),
+    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
     about="The model is known to have routed experts.",
 )
 is_dense = NamedFormula(
