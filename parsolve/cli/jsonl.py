@@ -52,7 +52,9 @@ def check_lines(
     configuration gets an ``error`` object of its own, and the rest is still checked.
     """
     tally = Tally()
-    write, flush = sys.stdout.write, sys.stdout.flush
+    write = sys.stdout.write
+    # whoever writes into a pipe may wait for each answer; a file waits for nothing
+    flush = _later if Path(path).is_file() else sys.stdout.flush
     for number, line in _lines(path):
         try:
             answer = check(
@@ -72,6 +74,10 @@ def check_lines(
         write("\n")
         flush()
     return tally
+
+
+def _later() -> None:
+    """Leave it to the stream when to write."""
 
 
 def _merged(

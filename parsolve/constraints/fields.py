@@ -80,6 +80,8 @@ class Size(Variable, _Spelling):
 
     def parse(self, value: object) -> int | None:
         """Return the value as this field holds it, or raise `FieldError`."""
+        if type(value) is int and self.minimum <= value <= self.maximum:
+            return value
         if value is None and self.optional:
             return None
         if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_SIZE:

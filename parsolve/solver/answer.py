@@ -235,7 +235,7 @@ def plain(value: object) -> dict[str, Any]:
 
 
 def _encoder(indent: int | None) -> json.JSONEncoder:
-    return json.JSONEncoder(default=plain, ensure_ascii=False, indent=indent)
+    return json.JSONEncoder(default=plain, ensure_ascii=False, indent=indent, check_circular=False)
 
 
 _COMPACT = _encoder(None)
