@@ -43,12 +43,12 @@ def candidates(world: int, node: int, *, assume_pp: bool) -> Iterator[Layout]:
                     for ep in experts:
                         if stage % (ep * etp) or (not flat and ep > 1 and etp > 1):
                             continue
-                        for scope in scopes(ep * etp, node, stage):
+                        for scope in scopes(ep * etp, node):
                             yield Layout(pp, tp, cp, etp, ep, scope)
 
 
-def scopes(group: int, node: int, stage: int) -> tuple[str, ...]:
-    if group == 1 or stage == node:
+def scopes(group: int, node: int) -> tuple[str, ...]:
+    if group == 1:
         return ("node",)
     return ("node", "global") if group <= node else ("global",)
 
