@@ -108,6 +108,7 @@ def best(  # noqa: PLR0913
     from parsolve.solver.solve import best as find  # noqa: PLC0415
 
     _needs("limit", limit, int, type(None))
+    _needs("objectives", objectives, list, tuple)
     for pair in objectives:
         match pair:
             case (str(), "maximize" | "minimize"):

@@ -96,6 +96,7 @@ QUESTIONS: dict[str, tuple[int, Asked]] = {
     "a scope that no auto comes to": (8, {**MOE, "where": ["ep_scope == 'global'", "ep*etp == 1"]}),
     "a switch held at its default": (8, {"where": "use_hsdp and tp > 1"}),
     "a switch that is only asked for": (16, {"gpus_per_node": 8, "where": "use_hsdp"}),
+    "a pin or a switch that is held": (8, {"tp_size": 1, "where": "use_hsdp and tp > 1"}),
     "a switch held and a pin": (8, {"tp_size": 2, "where": "use_hsdp"}),
     "a choice held at its default": (8, {"where": "trainer == 'sft'", "cp_size": 1}),
     "two held at their defaults": (8, {"where": "use_hsdp and dtype == 'fp16'", "pp_size": 1}),
@@ -276,6 +277,8 @@ def test_the_user_s_own_words_come_before_the_framework_s() -> None:
         ("use_hsdp and tp > 1",),
         (),
     )
+    either = conflict("a pin or a switch that is held")
+    assert (either.pins, either.held) == ({"tp_size": 1}, {})
     pinned = conflict("a switch that is pinned where it stands")
     assert (pinned.held, pinned.conditions) == ({}, ("use_hsdp",))
     first = conflict("an auto node that does not tile").rules
