@@ -24,6 +24,9 @@ MOST_CHANGES = 4
 NEIGHBOURS = 16
 """How far from its value a plain count (a batch, a length) is changed step by step."""
 
+IN_A_ROW = 3
+"""Values of the same knobs that are shown before those of others get their turn."""
+
 MOST_CANDIDATES = 40_000
 """Changes tried before the search gives up."""
 
@@ -172,7 +175,18 @@ def _nearest(config: Config, changes: list[Change]) -> tuple[Mapping[str, object
         if side is None or side not in sides:
             kept.append(change)
             sides.add(side)
-    return tuple(kept)
+    return tuple(_varied(kept))
+
+
+def _varied(changes: list[Mapping[str, object]]) -> list[Mapping[str, object]]:
+    """In the same order, but no more than `IN_A_ROW` values of one knob before another's turn."""
+    seen: dict[frozenset[str], int] = {}
+    turns: list[tuple[int, int]] = []
+    for position, change in enumerate(changes):
+        knobs = frozenset(change)
+        turns.append((seen.get(knobs, 0) // IN_A_ROW, position))
+        seen[knobs] = seen.get(knobs, 0) + 1
+    return [changes[position] for _, position in sorted(turns)]
 
 
 def _side(config: Config, change: Change) -> object:
