@@ -28,6 +28,14 @@ class Deadline:
         if self._end is not None and time.monotonic() >= self._end:
             raise TimedOut
 
+    def sooner(self, seconds: float) -> Deadline:
+        """A time limit of so many seconds from now, or what is left of this one if that is less.
+
+        Raises `TimedOut` at the end.
+        """
+        left = self.milliseconds()
+        return Deadline(seconds if left is None else min(seconds, left / 1000))
+
     def milliseconds(self) -> int | None:
         """What is left, at least 1; None without a limit. Raises `TimedOut` at the end."""
         if self._end is None:

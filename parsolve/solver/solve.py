@@ -127,7 +127,8 @@ def certificate(
     query: Query, claim: str, *, proved: bool, seconds: float, deadline: Deadline
 ) -> Certificate:
     """The certificate of a claim that Z3 did or did not confirm."""
-    from parsolve.solver.claims import LONGEST, divisor_claims  # noqa: PLC0415  (imports z3)
+    from parsolve.solver.arithmetic import LONGEST  # noqa: PLC0415  (imports z3)
+    from parsolve.solver.claims import divisor_claims  # noqa: PLC0415  (imports z3)
 
     started = time.monotonic()
     left = deadline.milliseconds()

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import z3
 
-from parsolve.solver.claims import divisor_claims, laws_hold
+from parsolve.solver.arithmetic import laws_hold
+from parsolve.solver.claims import divisor_claims
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.decide import decide
 from parsolve.solver.solve import best, solutions
