@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import cache, cached_property
 from itertools import compress
 from math import gcd
@@ -11,6 +12,7 @@ from operator import is_not
 from typing import Any as Anything
 from typing import TypeAlias
 
+from parsolve.constraints.claim import Claim
 from parsolve.constraints.describe import because_source, told, words
 from parsolve.constraints.evaluate import (
     DEFINED,
@@ -23,6 +25,7 @@ from parsolve.constraints.evaluate import (
 )
 from parsolve.constraints.fields import Field, FieldError, Size, Sizes, suggestion
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Term
+from parsolve.constraints.layout import Layout
 from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
 
 Known: TypeAlias = dict[str, int | str | bool]
@@ -122,8 +125,16 @@ class Profile:
     short_names: Mapping[str, str]
     """Short spellings of derived quantities, for conditions and objectives."""
     disagreements: tuple[Disagreement, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    """What is said of the rules, for all sizes."""
     shown: tuple[str, ...] = ()
     """Fields that an answer always shows first, default or not."""
+    layout: Layout = dataclass_field(default_factory=Layout)
+    """Which ranks form which group."""
+    implied: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
+    """Rules that are never violated alone, each with rules one of which then is violated too."""
+    reference: str = ""
+    """The imperative validator of the same rules, written by other hands: module:callable."""
 
     @cached_property
     def field_of(self) -> Mapping[str, Field]:

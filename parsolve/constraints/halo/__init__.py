@@ -14,9 +14,12 @@ from parsolve.constraints.halo.axes import (
     SUPPORTED_AXIS_SETS,
     exactly,
 )
+from parsolve.constraints.halo.claims import CLAIMS
 from parsolve.constraints.halo.disagreements import DISAGREEMENTS
 from parsolve.constraints.halo.entry import AFTER_CONFIG, ENTRY
 from parsolve.constraints.halo.experts import EP_CP, EP_GROUP, EXPERT_TP, LEGACY_BUFFER, RACY
+from parsolve.constraints.halo.implied import IMPLIED
+from parsolve.constraints.halo.layout import LAYOUT
 from parsolve.constraints.halo.locality import CONTEXT, TENSOR
 from parsolve.constraints.halo.model import MODEL
 from parsolve.constraints.halo.notices import NOTICES
@@ -132,6 +135,10 @@ HALO = Profile(
         "nodes": "num_nodes",
     },
     disagreements=DISAGREEMENTS,
+    claims=CLAIMS,
+    layout=LAYOUT,
+    implied=IMPLIED,
+    reference="parsolve.reference.halo:validate",
     shown=(
         "world_size",
         "gpus_per_node",
