@@ -14,6 +14,8 @@ SUMMARIES = {
     "check": "Say whether a configuration is valid: every violated rule, and the nearest valid "
     "ones.",
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
+    "prove": "Prove statements about the rules for all clusters, or compare them with your own "
+    "validator.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
     "schema": "Print the JSON schema of every answer.",
@@ -22,6 +24,7 @@ EXAMPLES = {
     "solve": "parsolve --world 64 --gpus-per-node 8 --moe --maximize dp",
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
+    "prove": "parsolve prove completeness",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
     "schema": "parsolve schema > answer.schema.json",
@@ -30,6 +33,7 @@ FUNCTIONS = {
     "solve": ("solve", "solve"),
     "check": ("check", "check"),
     "list": ("listing", "list_configurations"),
+    "prove": ("prove", "prove"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),
     "schema": ("schema", "schema"),
@@ -157,8 +161,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Which parallelism configurations are valid on your cluster, why not, what is nearest, "
     "and which is best. Without a command, [bold]solve[/] is meant.",
-    epilog="Exit codes: 0 yes (accepted, found), 1 no (rejected, conflict), 2 misuse, "
-    "3 undecided (a time limit passed).",
+    epilog="Exit codes: 0 yes (accepted, found, proved), 1 no (rejected, conflict, refuted), "
+    "2 misuse, 3 undecided (a time limit passed).",
 )
 
 

@@ -22,8 +22,10 @@ EXIT = {
     "accepted": YES,
     "solutions": YES,
     "best": YES,
+    "proved": YES,
     "rejected": NO,
     "conflict": NO,
+    "refuted": NO,
     "undecided": UNDECIDED,
 }
 
@@ -177,4 +179,4 @@ def finish(
         from parsolve.cli.text import show  # noqa: PLC0415
 
         show(answer, stream)
-    raise typer.Exit(EXIT[answer.answer])
+    raise typer.Exit(EXIT[getattr(answer, "status", answer.answer)])

@@ -26,6 +26,7 @@ def entry(profile: Profile, index: int) -> dict[str, Any]:
         "reason": rule.reason,
         "remedy": rule.remedy,
         "source": str(rule.source),
+        "implied_by": list(profile.implied.get(rule.id, ())),
         "example": {
             "rejects": dict(rule.example.rejects),
             "because": profile.because(index, rejected.values),
@@ -62,6 +63,8 @@ def show(profile: Profile, index: int) -> None:
         screen.entry("variant", f"{words(variant.when)}: {variant.reason}")
     screen.entry("remedy", rule.remedy)
     screen.entry("source", str(rule.source))
+    if implying := profile.implied.get(rule.id):
+        screen.entry("alone", f"never: one of {', '.join(implying)} is violated with it")
     screen.entry("rejects", _options(profile, rule.example.rejects))
     screen.entry("because", profile.because(index, rejected.values))
     screen.entry("instead", _options(profile, rule.example.instead))

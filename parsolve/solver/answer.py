@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, NoReturn, TypeAlias, Union
+
+ALWAYS = {"null": True}
+"""Marks an attribute that is in the JSON even where it is null."""
 
 
 class Fields(dict[str, Any]):
@@ -208,6 +211,69 @@ class Undecided:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """A mistake planted into a rule or into a validator.
+
+    It is killed by a configuration that shows it, proved equivalent for all integers, or
+    survives: nobody would notice it.
+    """
+
+    name: str
+    outcome: Literal["killed", "equivalent", "survived"]
+    counterexample: Fields | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What became of one statement about the rules.
+
+    ``scope`` is "unbounded" for all integers, else the bound. ``counterexample`` is a
+    configuration at which the statement fails, null if there is none; ``witness`` one that
+    shows what the statement says to exist.
+    """
+
+    name: str
+    status: Literal["proved", "refuted", "undecided"]
+    seconds: float
+    scope: str
+    counterexample: Fields | None = field(metadata=ALWAYS)
+    says: str
+    note: str | None = None
+    witness: Fields | None = None
+    mutants: tuple[Mistake, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recheck:
+    """What a second solver said of the same questions: how many it confirmed.
+
+    ``unknown`` are those it did not decide within its limit, ``contradicted`` the names of
+    those that it answered the other way round.
+    """
+
+    solver: str
+    confirmed: int
+    unknown: int
+    contradicted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proofs:
+    """Statements about the rules, for all sizes; ``status`` is proved only if all are.
+
+    ``against`` names the validator that the rules were compared with, where it was the user's.
+    """
+
+    profile: str
+    status: Literal["proved", "refuted", "undecided"]
+    seconds: float
+    obligations: tuple[Proof, ...]
+    against: str | None = None
+    recheck: Recheck | None = None
+    answer: Literal["proofs"] = "proofs"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A line of ``check --jsonl`` that is no configuration."""
 
@@ -217,7 +283,7 @@ class Unreadable:
 
 
 Answer: TypeAlias = Union[  # noqa: UP007
-    Accepted, Rejected, Conflict, Solutions, Best, Undecided
+    Accepted, Rejected, Conflict, Solutions, Best, Undecided, Proofs
 ]
 
 
@@ -231,7 +297,19 @@ def _keys(kind: type[Any]) -> tuple[str, ...]:
 def plain(value: object) -> dict[str, Any]:
     """One answer or part of one as a dictionary, attributes that are None left out."""
     keys = _keys(type(value))  # type: ignore[arg-type]  # a class is hashable
-    return {key: item for key in keys if (item := getattr(value, key)) is not None}
+    shown = {key: item for key in keys if (item := getattr(value, key)) is not None}
+    missing = _nullable(type(value)) - shown.keys()  # type: ignore[arg-type]
+    return (
+        {key: shown.get(key) for key in keys if key in shown or key in missing}
+        if missing
+        else shown
+    )
+
+
+@cache
+def _nullable(kind: type[Any]) -> frozenset[str]:
+    """Attributes that are in the JSON even where they are null."""
+    return frozenset(each.name for each in fields(kind) if each.metadata == ALWAYS)
 
 
 def _encoder(indent: int | None) -> json.JSONEncoder:

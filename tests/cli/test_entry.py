@@ -138,7 +138,7 @@ class TestHelp:
         assert done.code == 0
         assert all(len(line) <= 80 for line in done.out.splitlines())
         assert all(summary in done.words for summary in SUMMARIES.values())
-        assert "0 yes (accepted, found), 1 no (rejected, conflict), 2 misuse" in done.words
+        assert "0 yes (accepted, found, proved), 1 no (rejected, conflict, refuted)" in done.words
 
     def test_short_form_and_no_arguments_show_the_same(self) -> None:
         done = helped("--help")

@@ -407,6 +407,7 @@ def small(*modes: str, rule: Formula) -> Profile:
         axes=("tp_size", "cp_size"),
         modes=tuple(frozenset(mode.split()) for mode in modes),
         disagreements=(),
+        claims=(),
         summary=(Column("dp_ranks", "dp"),),
         short_names={"dp": "dp_ranks"},
     )

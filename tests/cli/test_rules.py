@@ -12,7 +12,7 @@ from tests.cli.run import cli, process
 
 KEYS = (
     *("rule", "stage", "position", "when", "requires"),
-    *("reason", "remedy", "source", "example"),
+    *("reason", "remedy", "source", "implied_by", "example"),
 )
 
 
@@ -37,7 +37,7 @@ class TestList:
         assert [entry["position"] for entry in entries] == list(range(1, len(entries) + 1))
         for entry in entries:
             assert tuple(entry) == KEYS
-            assert all(entry[key] for key in KEYS if key != "when")
+            assert all(entry[key] for key in KEYS if key not in {"when", "implied_by"})
             assert set(entry["example"]) == {"rejects", "because", "instead"}
             assert all(entry["example"].values())
 

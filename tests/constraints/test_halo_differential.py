@@ -32,17 +32,10 @@ from hypothesis import strategies as st
 from parsolve.constraints.describe import words
 from parsolve.constraints.evaluate import Values, compiled, prologue, violated_source
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
-from parsolve.constraints.formula import (
-    All,
-    Any,
-    Compare,
-    Const,
-    Formula,
-    Not,
-    Truth,
-)
+from parsolve.constraints.formula import Formula
 from parsolve.constraints.halo.fields import TRAINERS
 from parsolve.reference import halo as reference
+from parsolve.solver.prove.mutants import rule_mutants
 from tests.near_valid import (
     AXES,
     CLUSTERS,
@@ -58,24 +51,6 @@ DERIVED = tuple(field.name for field in dataclasses.fields(reference.Derived))
 read_derived = attrgetter(*DERIVED)
 RULES = tuple(rule.id for rule in HALO.rules)
 SCOPES = ("auto", "node", "global")
-
-IMPLIED = {
-    "world-not-multiple-of-node": "nodes tile the domain and domains tile the world",
-    "ep-node-group-exceeds-domain": "a wider group does not divide the domain",
-    "ep-global-group-exceeds-stage": "a wider group does not divide the stage",
-    "ep-global-group-not-dividing-stage": "equal blocks that tile the domains tile the stage",
-    "ep-global-world-not-whole-domains": "domains tile the world, stages consist of domains",
-    "ep-global-block-not-dividing-domain": "a group that tiles the stage has blocks that tile",
-    "cp-exceeds-domain": "a wider size does not divide the domain",
-    "tp-exceeds-stage": "a wider size does not divide the stage",
-    "tp-not-dividing-stage": "TP divides the domain, which divides the stage",
-    "etp-not-dividing-domain": "expert TP divides the group, which divides the domain",
-    "nvlink-domain-exceeds-multinode-world": "a wider domain does not divide the world",
-    "pp-trainer-sharded-save": "one EP group cannot span several stages",
-    "sharded-save-with-merge": "merging needs expert adapters, which a sharded save refuses",
-}
-"""Rules that decide which reason is shown but never the verdict, and why; each pair of
-mutually implied rules stands here whole, though only one of the two could be dropped."""
 
 SILENCING = ("size-pp-min", "nvlink-domain-negative")
 """Rules that stand alone only because an illegal size silences what computes with it."""
@@ -400,7 +375,7 @@ def test_the_generator_is_near_valid() -> None:
 def test_the_generator_breaks_every_rule_alone() -> None:
     """Except rules that never decide a verdict by themselves."""
     alone = {RULES[s.violated[0]] for s in corpus() if len(s.violated) == 1}
-    assert set(RULES) - alone == set(IMPLIED)
+    assert set(RULES) - alone == set(HALO.implied)
 
 
 def test_the_generator_is_the_same_every_time() -> None:
@@ -435,37 +410,14 @@ def test_a_missing_rule_is_noticed(index: int) -> None:
         if wrong_verdict:
             break
     assert (wrong_reason == 0) == (name in NEVER_FIRST)
-    assert (wrong_verdict == 0) == (name in {*IMPLIED, *SILENCING})
-
-
-def changed(formula: Formula, *, weaker: bool) -> Iterator[Formula]:
-    """The formula with one place changed so that it holds more often, or less often.
-
-    A part dropped, a bound moved by one, a division or a flag ignored.
-    """
-    match formula:
-        case All(parts) | Any(parts):
-            kind = type(formula)
-            for place, part in enumerate(parts):
-                before, after = parts[:place], parts[place + 1 :]
-                if (kind is All) == weaker:
-                    yield kind(before + after)
-                yield from (kind((*before, p, *after)) for p in changed(part, weaker=weaker))
-        case Not(part):
-            yield from map(Not, changed(part, weaker=not weaker))
-        case Compare("<" | "<=" as relation, left, Const(int() as bound)):
-            yield Compare(relation, left, Const(bound + 1 if weaker else bound - 1))
-        case Compare(">" | ">=" as relation, left, Const(int() as bound)):
-            yield Compare(relation, left, Const(bound - 1 if weaker else bound + 1))
-        case _:
-            yield Truth(value=weaker)
+    assert (wrong_verdict == 0) == (name in {*HALO.implied, *SILENCING})
 
 
 def mutants(index: int) -> Iterator[tuple[Formula, Formula]]:
     """The rule weakened in one place: it applies less often, or requires less."""
-    rule = HALO.rules[index]
-    yield from ((when, rule.requires) for when in changed(rule.when, weaker=False))
-    yield from ((rule.when, requires) for requires in changed(rule.requires, weaker=True))
+    removed, *weaker = rule_mutants(HALO.rules[index])
+    assert removed.name == "removed"
+    yield from ((mutant.when, mutant.requires) for mutant in weaker)
 
 
 @cache

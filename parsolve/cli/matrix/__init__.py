@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from parsolve.cli.matrix.claims import untrue_claims
 from parsolve.cli.matrix.examples import worked_examples
 from parsolve.cli.matrix.modes import REFUSED, SUPPORTED, refused_combinations, supported_modes
 from parsolve.cli.matrix.opening import opening
@@ -31,6 +32,7 @@ SECTIONS: Mapping[str, Callable[[Profile], list[str]]] = {
     "Worked dp examples": worked_examples,
     "Not decidable before launch": run_time_checks,
     "Where the framework's own sources disagree": disagreements,
+    "Where the documents are wrong": untrue_claims,
     QUANTITIES: quantities,
 }
 """Headings in order, each with what writes the blocks under it; without a block, no section."""

@@ -29,6 +29,11 @@ def opening(profile: Profile, headings: Sequence[str]) -> list[str]:
             "nothing. While a size is itself illegal, other rules that read it say nothing."
         ),
         (
+            "Alone: whether some configuration violates this rule and no other. One that does not "
+            "only decides which reason comes first: wherever it is violated, so is one of the "
+            "rules named. `parsolve prove rules` finds and proves this for all sizes."
+        ),
+        (
             "Options are those of `parsolve check`, which gives the verdict on any row. Names in "
             f"rules are fields, or quantities made of them: see {link(QUANTITIES)}."
         ),

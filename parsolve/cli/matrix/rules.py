@@ -50,13 +50,14 @@ def rules_in_order(profile: Profile) -> list[str]:
         seen.add(stage)
         blocks.append(
             table(
-                ("#", "Rule", "Applies when", "Requires", "Why", "Instead", "Source"),
+                ("#", "Rule", "Applies when", "Requires", "Alone", "Why", "Instead", "Source"),
                 (
                     (
                         str(number),
                         code(rule.id),
                         _formula(rule.when),
                         _requires(profile, rule),
+                        _alone(profile, rule),
                         marked(profile, rule.reason)
                         + (f" Per set: {link(REFUSED)}." if rule.variants else ""),
                         marked(profile, rule.remedy),
@@ -67,6 +68,14 @@ def rules_in_order(profile: Profile) -> list[str]:
             )
         )
     return blocks
+
+
+def _alone(profile: Profile, rule: Rule) -> str:
+    """Whether the rule is ever violated alone, as `parsolve prove rules` has it."""
+    implying = profile.implied.get(rule.id)
+    if implying is None:
+        return "yes"
+    return f"no: implied by {', '.join(map(code, implying))}"
 
 
 def _read_as_given(profile: Profile) -> dict[str, frozenset[str]]:
