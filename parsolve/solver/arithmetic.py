@@ -15,7 +15,7 @@ What is unsatisfiable without some of these is so with all of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
@@ -75,8 +75,8 @@ class Arithmetic:
             self._exact[pair] = z3.And(divisor >= 1, self.divided(dividend, divisor)[1] == 0)
         return self._exact[pair]
 
-    def laws(self, *, chained: bool = False) -> list[z3.BoolRef]:
-        """Instances of `LAWS` for what was multiplied and divided so far.
+    def laws(self, *, chained: bool = False, among: Sequence[Law] = ()) -> list[z3.BoolRef]:
+        """Instances of `LAWS`, or of some, for what was multiplied and divided so far.
 
         With ``chained``, also for quotients, factors, and chains of divisions through them.
         """
@@ -100,7 +100,7 @@ class Arithmetic:
             "chain": [],
         }
         found: list[z3.BoolRef] = []
-        for law in LAWS:
+        for law in among or LAWS:
             if law.near or chained:
                 found += [law.states(within, *terms) for terms in occurring[law.about]]
         spoken = [(divisor, dividend) for dividend, divisor in divisions]
@@ -352,10 +352,21 @@ def _divides_with(
     ]
 
 
+_TELLING = (
+    one_divides,
+    quotient_divides,
+    product_is_larger,
+    factors_divide,
+    division_is_transitive,
+)
+DIVISIBILITY = tuple(law for law in LAWS if law.states in _TELLING)
+"""The laws that tell which sizes divide which: few, since every search waits for them."""
+
+
 @cache
-def laws_hold(seconds: float = LONGEST) -> Status:
-    """Whether every law is valid for all integers."""
-    for negation in chain.from_iterable(map(negations, LAWS)):
+def laws_hold(seconds: float = LONGEST, among: tuple[Law, ...] = ()) -> Status:
+    """Whether every law, or each of some, is valid for all integers."""
+    for negation in chain.from_iterable(map(negations, among or LAWS)):
         solver = z3.Solver()
         solver.add(*negation)
         result = decide(solver, Deadline(seconds))

@@ -14,7 +14,7 @@ import z3
 from parsolve.constraints.fields import Choice, Size
 from parsolve.constraints.formula import divides
 from parsolve.constraints.profile import Profile
-from parsolve.solver.arithmetic import LONGEST, Status, laws_hold
+from parsolve.solver.arithmetic import DIVISIBILITY, LONGEST, Status, laws_hold
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.decide import decide
 from parsolve.solver.integers import IntegerEncoder
@@ -48,8 +48,8 @@ def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Stat
     }
     for name in sorted(layout):
         solver.add(*encoder.legal(profile.field_of[name]))
-    solver.add(*encoder.arithmetic.laws(chained=True))
-    trusted = laws_hold(seconds) == "proved"
+    solver.add(*encoder.arithmetic.laws(chained=True, among=DIVISIBILITY))
+    trusted = laws_hold(seconds, DIVISIBILITY) == "proved"
     return {
         name: "proved"
         if trusted and decide(solver, Deadline(seconds), [goal]) == z3.unsat

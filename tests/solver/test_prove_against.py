@@ -14,7 +14,8 @@ import z3
 from parsolve.constraints import PROFILES
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.profile import Config
-from parsolve.solver.deadline import Deadline
+from parsolve.solver.deadline import Deadline, TimedOut
+from parsolve.solver.prove import differences
 from parsolve.solver.prove.completeness import Comparison
 from parsolve.solver.prove.differences import LARGEST_SWEPT, NEAR, Difference
 from parsolve.solver.prove.instances import fewest
@@ -304,8 +305,62 @@ def test_several_sizes_shrink_together_where_one_alone_cannot() -> None:
     assert fewest(HALO, least, holds, [node, width]) == least
 
 
+def test_illegal_sizes_stay_illegal_on_a_smaller_world() -> None:
+    given = {"world_size": 24, "nvlink_domain_size": -24, "ep_size": 0, "cp_size": 48}
+    world, domain, ep, cp = (HALO.index_of[name] for name in given)
+
+    def holds(values: Values) -> bool:
+        if values[cp] != 2 * values[world] or values[world] == 1:
+            return False
+        return bool(values[domain] == -values[world] and values[ep] == 0)
+
+    least = fewest(HALO, HALO.config(given).values, holds, [domain, ep, cp])
+    assert (least[world], least[domain], least[ep], least[cp]) == (2, -2, 0, 4)
+
+
+def test_a_difference_on_large_clusters_only_is_found_by_z3() -> None:
+    def refuses_a_thousand(world_size: int, tp_size: int) -> None:
+        opaque.plain(world_size, tp_size)
+        if world_size == 1000 and tp_size == 4:
+            raise ValueError
+
+    finding = findings(comparison(refuses_a_thousand), "accepts")["against/accepts"]
+    assert finding.status == "refuted"
+    assert finding.counterexample == {"world_size": 1000, "tp_size": 4}
+
+
+def test_a_difference_far_from_anything_accepted_gives_way_to_a_near_one() -> None:
+    search = comparison(anything, PIPELINES).differences
+    far = {"world_size": 1, "gpus_per_node": -1, "tp_size": 0, "cp_size": 0, "ep_scope": "rack"}
+    start = HALO.config({**far, **PIPELINES}).values
+    assert not search.is_near(start, NEAR)
+    node = HALO.index_of["gpus_per_node"]
+
+    def differs(values: Values) -> bool:
+        return values == start or values[node] == 4
+
+    found = search._smallest(start, differs, lambda each: each.values[node] == 4)
+    assert found is not None
+    assert found.values[node] == 4
+    assert search.is_near(found.values, 1)
+    alone = search._smallest(start, start.__eq__, lambda _: False)
+    assert alone is not None
+    assert alone.values == start
+
+
+def test_a_search_without_time_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(differences, "LONGEST", 0.0)
+    compared = comparison(opaque.plain)
+    assert compared.differences.sweep(Deadline(60)) == (None, 1)
+    catalogue, nothing = compared.catalogue, z3.BoolVal(val=False)
+    search = compared.differences.search
+    assert search(catalogue, nothing, lambda _: True, Deadline(60)) is None
+    with pytest.raises(TimedOut):
+        search(catalogue, nothing, lambda _: True, Deadline(0))
+
+
 def test_nearness_counts_changed_fields() -> None:
-    differences = comparison(anything, PIPELINES).differences
+    search = comparison(anything, PIPELINES).differences
     two_off = {"world_size": 4, "gpus_per_node": 3, "tp_size": 2, "use_hsdp": True}
     for given, fields in (
         ({"world_size": 4}, 0),
@@ -313,7 +368,7 @@ def test_nearness_counts_changed_fields() -> None:
         (two_off, 2),
     ):
         values = HALO.config({**given, **PIPELINES}).values
-        near = [differences.is_near(values, count) for count in range(NEAR + 1)]
+        near = [search.is_near(values, count) for count in range(NEAR + 1)]
         assert near == [count >= fields for count in range(NEAR + 1)]
 
 

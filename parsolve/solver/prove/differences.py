@@ -183,12 +183,10 @@ class Differences:
             found = self.at(values)
             return found is not None and matters(found)
 
-        known = self._cleanest(filter(differs, self.candidates))
-        if known is not None:
-            return self._smallest(known, differs, matters)
-        for found in self._beside_accepted(deadline):
-            if matters(found):
-                return self._smallest(found.values, differs, matters)
+        for source in (self._among_candidates, self._beside_accepted):
+            known = self._clearest(filter(matters, source.found(deadline)))
+            if known is not None:
+                return self._smallest(known.values, differs, matters)
         if solver is None:
             solver = z3.SolverFor("QF_UFLIA")
             solver.add(*catalogue.inputs.axioms, *catalogue.meaning)
@@ -198,13 +196,13 @@ class Differences:
             return None
         return self._smallest(proposed.values, differs, matters)
 
-    def _cleanest(self, found: Iterable[Values]) -> Values | None:
+    def _clearest(self, found: Iterable[Difference]) -> Difference | None:
         """The first that violates one rule at most, or the fewest."""
-        best: tuple[int, Values] | None = None
-        for values in found:
-            broken = self._broken(values)
+        best: tuple[int, Difference] | None = None
+        for difference in found:
+            broken = self._broken(difference.values)
             if best is None or broken < best[0]:
-                best = (broken, values)
+                best = (broken, difference)
             if broken <= 1:
                 break
         return None if best is None else best[1]
@@ -220,9 +218,10 @@ class Differences:
         It breaks no more rules than before, and is near an accepted configuration if any is.
         """
         most = max(1, self._broken(values))
+        limit = Deadline(LONGEST)
 
         def is_clear(changed: Values) -> bool:
-            return differs(changed) and self._broken(changed) <= most
+            return not _passed(limit) and differs(changed) and self._broken(changed) <= most
 
         while True:
             values = smaller(self.profile, values, is_clear)
@@ -231,7 +230,8 @@ class Differences:
                 break
             values = fewer
         if not self.is_near(values, NEAR):
-            near = next(filter(matters, self._beside_accepted(Deadline(LONGEST))), None)
+            beside = self._beside_accepted.found(Deadline(LONGEST))
+            near = next(filter(matters, beside), None)
             if near is not None:
                 values = smaller(
                     self.profile, near.values, lambda v: differs(v) and self.is_near(v, 1)
@@ -286,41 +286,19 @@ class Differences:
             known[tuple(moved)] = None
         return tuple(known)
 
-    def _beside_accepted(self, deadline: Deadline) -> Iterator[Difference]:
-        """Differences on small clusters, at most one field from an accepted configuration.
-
-        Each configuration is run once, however often this is asked.
-        """
-        yield from tuple(self._met)
-        limit = deadline.sooner(LONGEST)
-        for values in self._unmet:
-            found = self.at(values)
-            if found is not None:
-                self._met.append(found)
-                yield found
-            try:
-                limit.check()
-            except TimedOut:
-                return
+    @cached_property
+    def _among_candidates(self) -> Once:
+        return Once(self, filter(self._is_compared, self.candidates))
 
     @cached_property
-    def _met(self) -> list[Difference]:
-        """What `_beside_accepted` has found so far."""
-        return []
-
-    @cached_property
-    def _unmet(self) -> Iterator[Values]:
-        """What it has not yet run."""
-        return self._beside()
+    def _beside_accepted(self) -> Once:
+        return Once(self, _unique(self._beside()))
 
     def _beside(self) -> Iterator[Values]:
         """Accepted configurations of small clusters, each followed by those one field away."""
-        known: set[Values] = set()
         for values in self._accepted():
-            for each in (values, *self._changed(values)):
-                if each not in known:
-                    known.add(each)
-                    yield each
+            yield values
+            yield from self._changed(values)
 
     def _accepted(self) -> Iterator[Values]:
         """One accepted configuration for each layout of a small cluster with up to two axes."""
@@ -367,15 +345,13 @@ class Differences:
         def differs(values: Values) -> bool:
             return self._is_compared(values) and self.at(values) is not None
 
-        for values in dict.fromkeys(chain(self.candidates, self._beside(), self._small())):
+        for values in _unique(chain(self.candidates, self._beside(), self._small())):
             if not self._is_compared(values):
                 continue
             tried += values[self.profile.index_of[self.profile.world]] <= LARGEST_SWEPT
             if self.at(values) is not None:
                 return self._smallest(values, differs, lambda _: True), tried
-            try:
-                limit.check()
-            except TimedOut:
+            if _passed(limit):
                 break
         return None, tried
 
@@ -387,6 +363,43 @@ class Differences:
                 for sizes in product(range(1, world + 1), repeat=2):
                     changes = {place[axis]: size for axis, size in zip(pair, sizes, strict=True)}
                     yield self._with({**changes, place[self.profile.world]: world})
+
+
+def _unique(values: Iterable[Values]) -> Iterator[Values]:
+    known: set[Values] = set()
+    for each in values:
+        if each not in known:
+            known.add(each)
+            yield each
+
+
+class Once:
+    """Configurations that are looked at once each, however often differences are asked for."""
+
+    def __init__(self, differences: Differences, values: Iterator[Values]) -> None:
+        self._at = differences.at
+        self._unmet = values
+        self._met: list[Difference] = []
+
+    def found(self, deadline: Deadline) -> Iterator[Difference]:
+        """What was found so far, and what else is found within a few seconds."""
+        yield from tuple(self._met)
+        limit = deadline.sooner(LONGEST)
+        for values in self._unmet:
+            found = self._at(values)
+            if found is not None:
+                self._met.append(found)
+                yield found
+            if _passed(limit):
+                return
+
+
+def _passed(limit: Deadline) -> bool:
+    try:
+        limit.check()
+    except TimedOut:
+        return True
+    return False
 
 
 ABSENT = object()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import FunctionType, MethodType
 
 from parsolve.solver.symbolic.collect import hashable
@@ -39,8 +39,8 @@ def called(
 ) -> Value:
     """What a call of something that is no class returns."""
     match function:
-        case Builtin(run):
-            return run(machine, state, *arguments, **named)
+        case Builtin(handler):
+            return handled(machine, state, handler, arguments, named)
         case Method(inner, owner):
             return machine.call(state, inner, (owner, *arguments), named)
         case MethodType():
@@ -72,6 +72,23 @@ def called(
         raise Refused(TypeError)
     message = f"a call of {getattr(function, '__qualname__', described(function))}"
     raise Unsupported(message)
+
+
+def handled(
+    machine: Core,
+    state: State,
+    handler: Callable[..., Value],
+    arguments: Sequence[Value],
+    named: Mapping[str, Value],
+) -> Value:
+    """What one of our own functions returns, which may take less than Python's does."""
+    try:
+        return handler(machine, state, *arguments, **named)
+    except TypeError as error:
+        if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+            raise  # it was not the call
+        message = f"such a call of `{getattr(handler, '__name__', '').strip('_')}`"
+        raise Unsupported(message) from error
 
 
 def _call_cached(
@@ -106,6 +123,7 @@ def _call_closure(
         scope_of(definition),
         machine.new(state, names),
         outer,
+        outer.owner,
         outer.cells,
     )
     return run(machine, state, definition, frame)
@@ -129,7 +147,9 @@ def _call_function(
             cells[name] = UNBOUND
     place = machine.new(state, names)
     scope = scope_of(definition)
-    frame = Frame(code.co_filename, function.__globals__, scope, place, None, cells)
+    *_, owner, _ = ("", *code.co_qualname.split("."))
+    owner = "" if owner == "<locals>" else owner
+    frame = Frame(code.co_filename, function.__globals__, scope, place, None, owner, cells)
     return run(machine, state, definition, frame)
 
 

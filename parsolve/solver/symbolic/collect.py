@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from enum import EnumMeta
 from types import FunctionType, MethodType
 
-from parsolve.solver.symbolic.kinds import described, kind_of
+from parsolve.solver.symbolic.kinds import described, is_written, kind_of
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import (
     Condition,
     Entry,
+    Instance,
     Items,
     Mutable,
     Refused,
@@ -21,6 +22,7 @@ from parsolve.solver.symbolic.values import (
     cases,
     is_concrete,
     is_numeric,
+    tried,
 )
 
 MOST_ENTRIES = 4096
@@ -102,9 +104,9 @@ def is_set(value: Value) -> bool:
     return kind_of(value) in {set, frozenset}
 
 
-def is_ordered(value: Value, found: Iterable[Entry]) -> bool:
-    """Whether it is known in which order the entries come."""
-    return not is_set(value) or all(present is True for present, _ in found)
+def is_ordered(value: Value, found: Sequence[Entry]) -> bool:
+    """Whether it is known in which order the entries come: not in sets that the program made."""
+    return not is_set(value) or isinstance(value, (set, frozenset)) or len(found) <= 1
 
 
 def hashable(value: Value, *, into_set: bool = False) -> None:
@@ -115,11 +117,32 @@ def hashable(value: Value, *, into_set: bool = False) -> None:
             message = "a key that may be a list"
             raise Unsupported(message)
     kind = kind_of(value)
-    if kind in {list, dict} or (kind is set and not into_set):
+    if into_set and kind is set:
+        return
+    if is_concrete(value):
+        tried(hash, value)
+    if kind in {list, dict, set}:
         raise Refused(TypeError)
+    if isinstance(value, Instance):
+        hashes: object = kind.__hash__
+        if hashes is None:
+            raise Refused(TypeError)
+        if is_written(hashes):
+            message = f"the hash of {described(value)}"
+            raise Unsupported(message)
     if isinstance(value, tuple):
         for part in value:
             hashable(part)
+
+
+def as_key(value: Value) -> Value:
+    """The value as a Python object, where a set that cannot change is all known."""
+    if isinstance(value, tuple):
+        return tuple(map(as_key, value))
+    frozen = isinstance(value, Items) and value.kind in {tuple, frozenset}
+    if frozen and all(p is True and is_concrete(v) for p, v in value.entries):
+        return value.kind(inner for _, inner in value.entries)
+    return value
 
 
 def known_object(state: State, value: Value) -> Value:

@@ -83,7 +83,8 @@ def _over(
     source = machine.evaluate(state, node.generators[0].iter)
     outer = machine.frame
     scope = scope_of_comprehension(node)
-    frame = Frame(outer.file, outer.globals, scope, machine.new(state, {}), outer, outer.cells)
+    place = machine.new(state, {})
+    frame = Frame(outer.file, outer.globals, scope, place, outer, outer.owner, outer.cells)
     elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
     return machine.lifted(
         state,
@@ -146,9 +147,6 @@ class _Loops:
 
             each(self.machine, here, source, enter, in_order=in_order)
 
-        if any(loop.is_async for loop in self.generators):
-            message = "an asynchronous comprehension"
-            raise Unsupported(message)
         level(state, 0, self.source)
 
     def _element(self, state: State) -> Value:

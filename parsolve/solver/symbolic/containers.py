@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from parsolve.solver.symbolic.collect import (
     MOST_ENTRIES,
+    as_key,
     entries,
     hashable,
     is_ordered,
@@ -89,11 +90,6 @@ def distinct(machine: Core, state: State, found: Iterable[Entry]) -> tuple[Entry
 def set_of(machine: Core, state: State, kind: type, found: Iterable[Entry]) -> Value:
     """A set of the present entries, frozen or not."""
     kept = distinct(machine, state, found)
-    if all(present is True and is_concrete(value) for present, value in kept):
-        known = frozenset(value for _, value in kept)  # for Python's order of them
-        kept = tuple((True, value) for value in known)
-        if kind is frozenset:
-            return known
     return machine.made(state, set, kept) if kind is set else Items(frozenset, kept)
 
 
@@ -113,6 +109,7 @@ def with_key(
 ) -> Table:
     """The mapping with one more pair, where that is present."""
     hashable(key)
+    key = as_key(key)
     if not is_concrete(key):
         message = "a mapping with unknown keys"
         raise Unsupported(message)
@@ -175,7 +172,7 @@ def each(machine: Core, state: State, source: Value, body: Body, *, in_order: bo
     if is_ordered(source, found):
         rounds(machine, state, found, body, watched)
     elif in_order:
-        message = "the order of a set of which it is unknown what is in it"
+        message = "the order of a set"
         raise Unsupported(message)
     else:
         _unordered(machine, state, lambda here: rounds(machine, here, found, body, watched))
@@ -221,7 +218,7 @@ def gathered(
     ):
         found = entries(state, source)
         if in_order and not is_ordered(source, found):
-            message = "the order of a set of which it is unknown what is in it"
+            message = "the order of a set"
             raise Unsupported(message)
         return found
     place = machine.new(state, ())

@@ -89,6 +89,8 @@ class Frame:
     scope: Scope
     place: int
     outer: Frame | None = None
+    owner: str = ""
+    """The class whose method it is: what is private to that has another name."""
     cells: Mapping[str, Value] = field(default_factory=dict)
     returns: list[tuple[State, Value]] = field(default_factory=list)
     breaks: list[State] = field(default_factory=list)
@@ -165,6 +167,13 @@ class Core(ABC):
     def place(self) -> Place:
         """Where the program is."""
         return Place(self.frame.file, self.line)
+
+    def private(self, name: str) -> str:
+        """The name as it stands in a class body: with the class's own if it is private."""
+        owner = self.frame.owner.lstrip("_")
+        if name.startswith("__") and not name.endswith("__") and owner:
+            return f"_{owner}{name}"
+        return name
 
     @contextmanager
     def within(self, frame: Frame) -> Iterator[None]:

@@ -18,7 +18,7 @@ import z3
 
 from parsolve.solver.arithmetic import Arithmetic
 from parsolve.solver.symbolic import builtin, iterators, reflection
-from parsolve.solver.symbolic.calls import called
+from parsolve.solver.symbolic.calls import called, handled
 from parsolve.solver.symbolic.classes import made
 from parsolve.solver.symbolic.collect import Unknown, known_object
 from parsolve.solver.symbolic.core import Core, Frame, Gap, Place, Raised
@@ -119,11 +119,7 @@ class Machine(Core):
             found = native(self, state, function, arguments, by_name)
             if found is not NOT_NATIVE:
                 return found
-            try:
-                return handler(self, state, *arguments, **by_name)
-            except TypeError as error:
-                message = f"such a call of `{function.__name__}`"
-                raise Unsupported(message) from error
+            return handled(self, state, handler, arguments, by_name)
         if isinstance(function, type):
             return made(self, state, function, (arguments, by_name))
         return called(self, state, function, arguments, by_name)

@@ -60,7 +60,7 @@ def _name(machine: Core, state: State, node: ast.Name) -> Value:
 def _attribute(machine: Core, state: State, node: ast.Attribute) -> Value:
     owner = machine.evaluate(state, node.value)
     machine.line = node.lineno
-    return attribute(machine, state, owner, node.attr)
+    return attribute(machine, state, owner, machine.private(node.attr))
 
 
 def _binary(machine: Core, state: State, node: ast.BinOp) -> Value:
@@ -108,10 +108,9 @@ def _junction(machine: Core, state: State, node: ast.BoolOp) -> Value:
 
 def _comparison(machine: Core, state: State, node: ast.Compare) -> Value:
     def go_on(here: State, left: Value, place: int) -> Value:
-        operation = type(node.ops[place])
-        right = _compared(machine, here, node.comparators[place], operation)
+        right = _compared(machine, here, node, place)
         machine.line = node.lineno
-        found = compare(machine, here, operation, left, right)
+        found = compare(machine, here, type(node.ops[place]), left, right)
         if place == len(node.ops) - 1:
             return found
         if isinstance(found, Each):
@@ -127,11 +126,12 @@ def _comparison(machine: Core, state: State, node: ast.Compare) -> Value:
     return go_on(state, machine.evaluate(state, node.left), 0)
 
 
-def _compared(machine: Core, state: State, node: ast.expr, operation: type[ast.cmpop]) -> Value:
-    """An operand; a list or set that is only searched need not be made."""
-    if operation in {ast.In, ast.NotIn} and isinstance(node, ast.List):
-        return tuple(elements(machine, state, node.elts))
-    return machine.evaluate(state, node)
+def _compared(machine: Core, state: State, node: ast.Compare, place: int) -> Value:
+    """An operand on the right; a list that is only searched need not be made."""
+    operand, last = node.comparators[place], place == len(node.ops) - 1
+    if last and isinstance(operand, ast.List) and isinstance(node.ops[place], (ast.In, ast.NotIn)):
+        return tuple(elements(machine, state, operand.elts))
+    return machine.evaluate(state, operand)
 
 
 def _choice(machine: Core, state: State, node: ast.IfExp) -> Value:
@@ -211,20 +211,27 @@ def _set(machine: Core, state: State, node: ast.Set) -> Value:
 
 
 def _dict(machine: Core, state: State, node: ast.Dict) -> Value:
+    """A mapping; pairs that stand side by side are all evaluated before any is put in."""
     table = Table({})
+    waiting: list[tuple[Condition, Value, Value]] = []
+
+    def put(pairs: list[tuple[Condition, Value, Value]]) -> Table:
+        result = table
+        for present, name, held in pairs:
+            result = with_key(machine, result, name, held, present)
+        return result
+
     for key, value in zip(node.keys, node.values, strict=True):
-        if key is None:
-            held = machine.evaluate(state, value)
-            if table_of(state, held) is None:
-                message = f"unpacking {described(held)} into a mapping"
-                raise Unsupported(message)
-            for present, name, inner in pairs_of(state, held):
-                table = with_key(machine, table, name, inner, present)
-        else:
-            name = machine.evaluate(state, key)
-            inner = machine.evaluate(state, value)
-            table = with_key(machine, table, name, inner)
-    return machine.made(state, dict, table)
+        if key is not None:
+            waiting.append((True, machine.evaluate(state, key), machine.evaluate(state, value)))
+            continue
+        table = put(waiting)
+        held = machine.evaluate(state, value)
+        if table_of(state, held) is None:
+            message = f"unpacking {described(held)} into a mapping"
+            raise Unsupported(message)
+        table, waiting = put(pairs_of(state, held)), []
+    return machine.made(state, dict, put(waiting))
 
 
 def _subscript(machine: Core, state: State, node: ast.Subscript) -> Value:

@@ -220,7 +220,13 @@ class _Search:
         if mapped is not None:
             return self._smallest(state, mapped)
         place = self.machine.new(state, {"found": False})
-        each(self.machine, state, values, lambda here, v: self._look(here, place, v))
+        each(
+            self.machine,
+            state,
+            values,
+            lambda here, value: self._look(here, place, value),
+            in_order=self.key is not None,
+        )
         held = state.objects.pop(place)
         return self._found(state, held["found"], held.get("best"))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from parsolve.solver.symbolic.core import Core
-from parsolve.solver.symbolic.kinds import is_written
+from parsolve.solver.symbolic.kinds import is_written, static_attribute
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import Instance, Method, Refused, Unsupported, Value
 
@@ -47,39 +47,70 @@ def initialise(machine: Core, state: State, owner: Instance, base: type, given: 
 
 def _fill(machine: Core, state: State, owner: Instance, base: type, given: Given) -> None:
     """What the ``__init__`` of a dataclass does."""
-    arguments, named = given
-    fields = [
-        each
-        for each in base.__dataclass_fields__.values()  # type: ignore[attr-defined]
-        if each._field_type is not dataclasses._FIELD_CLASSVAR  # type: ignore[attr-defined]  # noqa: SLF001
-    ]
-    ordered = [each.name for each in fields if each.init and not each.kw_only]
-    values = dict(zip(ordered, arguments, strict=False))
-    known = {each.name for each in fields if each.init}
-    if len(arguments) > len(ordered) or set(named) - known or set(named) & set(values):
-        raise Refused(TypeError)
-    values |= named
-    for each in fields:
-        without = (
-            each.default is dataclasses.MISSING and each.default_factory is dataclasses.MISSING
-        )
-        if each.init and without and each.name not in values:
-            raise Refused(TypeError)
+    fields = [each for each in fields_of(base) if each.kind != "class variable"]
+    values = _given_values([each.field for each in fields], given)
+    if is_written(owner.type.__setattr__):
+        message = f"`__setattr__` of class {owner.type.__name__}"
+        raise Unsupported(message)
     late: list[Value] = []
     for each in fields:
-        if each.name in values:
-            value = values[each.name]
-        elif each.default is not dataclasses.MISSING:
-            if not each.init and owner.type.__dictoffset__:
+        field = each.field
+        if field.name in values:
+            value = values[field.name]
+        elif field.default is not dataclasses.MISSING:
+            if not field.init and owner.type.__dictoffset__:
                 continue  # the class has it
-            value = each.default
-        elif each.default_factory is not dataclasses.MISSING:
-            value = machine.call(state, each.default_factory)
+            value = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            value = machine.call(state, field.default_factory)
         else:
             continue
-        if each._field_type is dataclasses._FIELD_INITVAR:  # type: ignore[attr-defined]  # noqa: SLF001
+        if each.kind == "parameter":
             late.append(value)
+        elif isinstance(static_attribute(owner.type, field.name), property):
+            message = f"the attribute `{field.name}` of class {owner.type.__name__}"
+            raise Unsupported(message)
         else:
-            put(state, owner, each.name, value)
+            put(state, owner, field.name, value)
     if hasattr(base, "__post_init__"):
         machine.call(state, Method(owner.type.__post_init__, owner), late)  # type: ignore[attr-defined]
+
+
+def _given_values(fields: Sequence[dataclasses.Field[Any]], given: Given) -> dict[str, Value]:
+    """What a call gives to fields, by their names."""
+    arguments, named = given
+    known = [each for each in fields if each.init]
+    ordered = [each.name for each in known if not each.kw_only]
+    values = dict(zip(ordered, arguments, strict=False))
+    if len(arguments) > len(ordered) or set(named) - {each.name for each in known}:
+        raise Refused(TypeError)
+    if set(named) & set(values):
+        raise Refused(TypeError)
+    values |= named
+    for each in known:
+        without = each.default is each.default_factory is dataclasses.MISSING
+        if without and each.name not in values:
+            raise Refused(TypeError)
+    return values
+
+
+Kind: TypeAlias = Literal["field", "class variable", "parameter"]
+
+
+class FieldOf(NamedTuple):
+    """A field of a dataclass, or what stands among its fields."""
+
+    field: dataclasses.Field[Any]
+    kind: Kind
+
+
+def fields_of(kind: type) -> list[FieldOf]:
+    """All that stands among the fields of a dataclass."""
+    kinds: dict[object, Kind] = {
+        dataclasses._FIELD_CLASSVAR: "class variable",  # type: ignore[attr-defined]  # noqa: SLF001
+        dataclasses._FIELD_INITVAR: "parameter",  # type: ignore[attr-defined]  # noqa: SLF001
+    }
+    return [
+        FieldOf(each, kinds.get(each._field_type, "field"))  # noqa: SLF001
+        for each in kind.__dataclass_fields__.values()  # type: ignore[attr-defined]
+    ]

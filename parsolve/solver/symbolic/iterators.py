@@ -117,10 +117,9 @@ def _enumerate(machine: Core, state: State, source: Value, start: Value = 0) -> 
 
 @HANDLERS.of(reversed)
 def _reversed(machine: Core, state: State, source: Value) -> Value:
-    if kind_of(source) in {set, frozenset}:
+    if kind_of(source) in {set, frozenset, Iterator}:
         raise Refused(TypeError)
-    if isinstance(source, Mutable) and source.kind is Iterator:
-        raise Refused(TypeError)
+    entries(state, source)
     return _lazily(
         machine, state, [source], lambda here: list(reversed(known_entries(here, source)))
     )
@@ -137,11 +136,19 @@ def _readable(machine: Core, state: State, source: Value) -> Value:
     return source
 
 
+def _check_entries(state: State, source: Value) -> None:
+    """Refuse now what has no entries, though they are not read yet."""
+    if kind_of(source) is not Iterator:
+        entries(state, source)
+
+
 @HANDLERS.of(map)
 def _map(machine: Core, state: State, function: Value, *sources: Value) -> Value:
     if len(sources) != 1:
         message = "`map` over several collections"
         raise Unsupported(message)
+
+    _check_entries(state, sources[0])
 
     def run(here: State, body: Body, *, in_order: bool) -> None:
         def enter(inner: State, value: Value) -> None:
@@ -154,6 +161,8 @@ def _map(machine: Core, state: State, function: Value, *sources: Value) -> Value
 
 @HANDLERS.of(filter)
 def _filter(machine: Core, state: State, function: Value, source: Value) -> Value:
+    _check_entries(state, source)
+
     def run(here: State, body: Body, *, in_order: bool) -> None:
         def enter(inner: State, value: Value) -> None:
             kept = value if function is None else machine.call(inner, function, (value,))

@@ -86,7 +86,8 @@ def assign(machine: Core, state: State, target: ast.expr, value: Value) -> None:
         case ast.Name(name):
             bind(machine, state, name, value)
         case ast.Attribute(owner, name):
-            set_attribute(machine, state, machine.evaluate(state, owner), name, value)
+            held = machine.evaluate(state, owner)
+            set_attribute(machine, state, held, machine.private(name), value)
         case ast.Subscript(owner, key):
             held = machine.evaluate(state, owner)
             store(machine, state, held, machine.evaluate(state, key), value)

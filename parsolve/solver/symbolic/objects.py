@@ -78,6 +78,9 @@ def _attribute(machine: Core, state: State, owner: Value, name: str) -> Value:
 def _of_instance(machine: Core, state: State, owner: Instance, name: str) -> Value:
     if name == "__class__":
         return owner.type
+    if is_written(owner.type.__getattribute__):
+        message = f"`__getattribute__` of class {owner.type.__name__}"
+        raise Unsupported(message)
     static = static_attribute(owner.type, name)
     if isinstance(static, property):
         if static.fget is None:
@@ -187,7 +190,12 @@ def _check_frozen(kind: type, name: str) -> None:
             raise Unsupported(message)
         if base is object or not dataclasses.is_dataclass(base):
             return
-        if kind is base or name in base.__dataclass_fields__:
+        if name in base.__dataclass_fields__:
+            raise Refused(dataclasses.FrozenInstanceError)
+        if not kind.__dictoffset__:  # Python's own answer differs from release to release
+            message = f"setting {name} on a frozen class with slots"
+            raise Unsupported(message)
+        if kind is base:
             raise Refused(dataclasses.FrozenInstanceError)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import z3
 
 from parsolve.solver.symbolic import lists, terms
 from parsolve.solver.symbolic.collect import Unknown, entries, is_set, known_object
 from parsolve.solver.symbolic.containers import combined, fresh
-from parsolve.solver.symbolic.core import Core
+from parsolve.solver.symbolic.core import Builtin, Closure, Core, Partial
 from parsolve.solver.symbolic.equality import contains, equal, identical, included
 from parsolve.solver.symbolic.formats import formatted_by_percent
 from parsolve.solver.symbolic.kinds import described, kind_of
@@ -194,14 +194,14 @@ def _truth(machine: Core, state: State, value: Value) -> Condition:
             return opposite(terms.equal(value, 0))
         case Label():
             return opposite(terms.equal(value.code, machine.labels.code("")))
+        case tuple():
+            return bool(value)
         case Items() | Mutable():
-            if value.kind in {list, tuple, set, frozenset, dict}:
-                return either(*(present for present, _ in entries(state, value)))
-            if value.kind is iter:
-                return True
+            found = () if value.kind is Iterator else entries(state, value)
+            return value.kind is Iterator or either(*(present for present, _ in found))
         case Numbers():
             return opposite(terms.equal(value.length, 0))
-        case Text(filled=True) | Method():
+        case Text(filled=True) | Method() | Closure() | Partial() | Builtin():
             return True
         case Instance():
             return _truth_of_object(machine, state, value)
@@ -209,8 +209,6 @@ def _truth(machine: Core, state: State, value: Value) -> Condition:
             return lists.some(value.member, value.present)
         case _ if is_concrete(value):
             return tried(bool, value)
-        case _ if kind_of(value) is type(lambda: None):
-            return True
         case _:
             pass
     message = f"the truth of {described(value)}"

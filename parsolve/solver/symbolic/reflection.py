@@ -9,6 +9,7 @@ from functools import partial
 
 from parsolve.solver.symbolic.core import Builtin, Closure, Core, Partial
 from parsolve.solver.symbolic.equality import PLAIN
+from parsolve.solver.symbolic.instances import fields_of
 from parsolve.solver.symbolic.kinds import described, is_called, kind_of
 from parsolve.solver.symbolic.lists import Member
 from parsolve.solver.symbolic.objects import attribute, set_attribute, set_plainly
@@ -118,6 +119,9 @@ def _replace(machine: Core, state: State, owner: Value, /, **changes: Value) -> 
     def replace(here: State, held: Value) -> Value:
         if not isinstance(held, Instance) or not dataclasses.is_dataclass(held.type):
             message = f"`replace` of {described(held)}"
+            raise Unsupported(message)
+        if any(each.kind == "parameter" for each in fields_of(held.type)):
+            message = "`replace` of a class with parameters that are no fields"
             raise Unsupported(message)
         given = dict(changes)
         for field in dataclasses.fields(held.type):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import z3
 
@@ -18,7 +19,8 @@ from parsolve.solver.symbolic.terms import (
 )
 from parsolve.solver.symbolic.values import UNBOUND, Labels, Lost, Union, Unsupported, Value
 
-Facts = dict[int, list[tuple["Path", bool, z3.BoolRef]]]
+Facts: TypeAlias = "dict[int, tuple[z3.BoolRef, dict[Path, bool]]]"
+"""By term: the term, so that it stays in use, and on which paths it is known to hold or not."""
 
 
 class Path:
@@ -31,14 +33,13 @@ class Path:
         self.condition = condition
         self.depth: int = before.depth + 1 if before else 0
         self.facts: Facts = before.facts if before else {}
-        """By term: on which paths it is known to hold or not. All continuations share them."""
+        """What is known on this path and on all others from the same start."""
 
     def note(self, condition: z3.BoolRef) -> None:
         """The condition, and each part of a conjunction, is known from here on."""
         for known in (condition, *conjuncts(condition)):
-            denied = opposite(known)
-            self.facts.setdefault(key(known), []).append((self, True, known))
-            self.facts.setdefault(key(denied), []).append((self, False, denied))
+            for term, truth in ((known, True), (opposite(known), False)):
+                self.facts.setdefault(key(term), (term, {}))[1][self] = truth
 
     def continues(self, other: Path) -> bool:
         """Whether this is the other path, or goes on from it."""
@@ -101,10 +102,16 @@ class State:
         """The condition, or a truth value where the path already decides it."""
         if isinstance(condition, bool):
             return condition
-        for path, truth, _ in self.path.facts.get(key(condition), ()):
-            if self.path.continues(path):
-                return truth
-        return condition
+        path = self.path
+        found = path.facts.get(key(condition))
+        if found is None:
+            return condition
+        _, known = found
+        while path not in known:
+            if not path.depth:
+                return condition
+            path = path.before
+        return known[path]
 
     def narrowed(self, value: Value) -> Value:
         """The value without alternatives that the path excludes."""

@@ -48,7 +48,7 @@ def _augmented(machine: Core, state: State, node: ast.AugAssign) -> None:
             old = machine.evaluate(state, ast.Name(name, ast.Load(), lineno=node.lineno))
             bind(machine, state, name, _changed(machine, state, old, node))
         case ast.Attribute(inner, name):
-            owner = machine.evaluate(state, inner)
+            owner, name = machine.evaluate(state, inner), machine.private(name)
             new = _changed(machine, state, attribute(machine, state, owner, name), node)
             set_attribute(machine, state, owner, name, new)
         case ast.Subscript(inner, place):

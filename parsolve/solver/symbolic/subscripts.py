@@ -58,7 +58,7 @@ def _item(machine: Core, state: State, owner: Value, key: Value) -> Value:
         ]
         return found_at(machine, state, fits, KeyError)
     kind = kind_of(owner)
-    if owner is None or is_numeric(owner) or kind in {set, frozenset}:
+    if owner is None or is_numeric(owner) or kind in {set, frozenset, float}:
         raise Refused(TypeError)
     if is_unknown(owner) or kind not in {list, tuple, str}:
         message = f"an entry of {described(owner)}"

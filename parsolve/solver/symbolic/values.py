@@ -7,7 +7,7 @@ program made and may change, and a value that is one of several under conditions
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
@@ -245,10 +245,8 @@ def number(value: Value) -> Integer:
 class Labels:
     """The table of texts that are compared: each has a number, unknown ones have others."""
 
-    def __init__(self, known: Iterable[str] = ()) -> None:
+    def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        for text in known:
-            self.code(text)
 
     def code(self, text: str) -> int:
         """The number of the text."""

@@ -16,9 +16,10 @@ EXCEPTIONS = ("ValueError", "KeyError", "TypeError", "ArithmeticError", "LookupE
 class Grammar:
     """Writes programs. Locals are ``u`` to ``w``; what they hold is not always bound."""
 
-    def __init__(self, choose: Choose, *, structured: bool) -> None:
+    def __init__(self, choose: Choose, *, structured: bool, depth: int = 3) -> None:
         self.choose = choose
         self.structured = structured
+        self.depth = depth
         self.loops = 0
         self.lines: list[str] = []
         self.functions: list[str] = []
@@ -33,7 +34,7 @@ class Grammar:
                 self.lines.append(f"def {name}(k, v=None, *, w=1):")
                 names = self.names
                 self.names = {"integer": ["k", "w"], "truth": [], "optional": ["v"], "label": []}
-                self._block(1, 2)
+                self._block(1, self.depth - 1)
                 self.lines.append(f"    return {self.integer(2)}")
                 self.names = names
                 self.functions.append(name)
@@ -44,7 +45,7 @@ class Grammar:
         self.names["optional"] += ["v"]
         if self.structured:
             self.lines.append("    seen, table, few = [a], {'x': b}, {1, a}")
-        self._block(1, 3)
+        self._block(1, self.depth)
         result = "u, v, w, seen, table, len(few)" if self.structured else "u, v, w"
         self.lines.append(f"    return {result}")
         return "\n".join(self.lines) + "\n"

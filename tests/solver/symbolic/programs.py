@@ -25,6 +25,7 @@ from typing import Any
 import z3
 
 from parsolve.solver.arithmetic import PRODUCT, QUOTIENT, REMAINDER, Arithmetic
+from parsolve.solver.symbolic.core import Builtin, Closure
 from parsolve.solver.symbolic.execute import Exit, Gap, Machine
 from parsolve.solver.symbolic.state import State, condition_of
 from parsolve.solver.symbolic.values import (
@@ -33,6 +34,7 @@ from parsolve.solver.symbolic.values import (
     Items,
     Label,
     Labels,
+    Method,
     Mutable,
     Numbers,
     Opaque,
@@ -46,6 +48,8 @@ INTEGERS = (0, 1, -1, 2, -3, 3, 8, -6, 7)
 LABELS = ("auto", "", "node", "a", "other")
 LISTS: tuple[tuple[int, ...], ...] = ((), (4,), (2, 4), (3, 6, -9), (1, 5), (0, 0), (6, 4, 8))
 MOST_INPUTS = 200
+DEEPEST = 20
+"""Collections within collections that are compared."""
 
 _NUMBERS = count()
 
@@ -263,6 +267,7 @@ class Reading:
             else:
                 self.inputs[name] = value if value is not None else 12345
         self._known: dict[int, Any] = {}
+        self._depth = 0
 
     def holds(self, condition: z3.BoolRef | bool) -> bool:
         """Whether it holds."""
@@ -299,10 +304,10 @@ class Reading:
                 held = [inner for guard, inner in cases(value) if self.holds(guard)]
                 assert len(held) == 1, "exactly one alternative is the case"
                 return self.value(held[0])
-            case Text() | Opaque():
+            case Text() | Opaque() | Method() | Closure() | Builtin():
                 return ANYTHING
             case Items(kind, entries):
-                return kind(self._entries(entries))
+                return self._collected(kind, entries)
             case Mutable(kind, place):
                 content = self.executed.end.objects.get(place, ANYTHING)
                 if content is ANYTHING:  # an argument of an exception, whose state is gone
@@ -313,7 +318,7 @@ class Reading:
                         for key, (p, held) in content.entries.items()
                         if self.holds(p)
                     }
-                return kind(self._entries(content))
+                return self._collected(kind, content)
             case Instance(kind, place):
                 held = self.executed.end.objects.get(place, {})
                 found = {name: self.value(each) for name, each in held.items()}
@@ -324,8 +329,16 @@ class Reading:
             case _:
                 return _plain(value)
 
-    def _entries(self, entries: Sequence[tuple[Any, Any]]) -> list[Any]:
-        return [self.value(value) for present, value in entries if self.holds(present)]
+    def _collected(self, kind: type, entries: Any) -> Any:  # noqa: ANN401
+        if kind not in {list, tuple, set, frozenset}:  # an iterator, or a view of a dict
+            return ANYTHING
+        self._depth += 1
+        if self._depth > DEEPEST:  # a list that is in itself
+            return ANYTHING
+        found = [self.value(value) for present, value in entries if self.holds(present)]
+        self._depth -= 1
+        unread = any(each is ANYTHING for each in found) and kind in {set, frozenset}
+        return ANYTHING if unread else kind(found)
 
 
 # Every branch is computed, also those that are not taken: there a divisor may be 0.
@@ -355,10 +368,12 @@ _OPERATIONS: dict[int, Callable[..., Any]] = {
 }
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401
+def _plain(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
     """The value with objects of the program as their classes and attributes."""
-    if type(value) in {list, tuple, set, frozenset}:
-        return type(value)(map(_plain, value))
+    if depth > DEEPEST:
+        return ANYTHING
+    if type(value) in {list, tuple}:
+        return type(value)(_plain(each, depth + 1) for each in value)
     if isinstance(value, dict):
         return {key: _plain(held) for key, held in value.items()}
     kind = type(value)
@@ -372,7 +387,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401
 
 def same(real: Any, said: Any) -> bool:  # noqa: ANN401
     """Whether both are the same value of the same type."""
-    if said is ANYTHING:
+    if said is ANYTHING or real is ANYTHING:
         return True
     if (
         isinstance(said, tuple)

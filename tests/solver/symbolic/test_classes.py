@@ -545,3 +545,58 @@ def test_classes_with_rules_of_their_own_are_gaps(members: str, what: str) -> No
         """
     )
     assert gap.what == what
+
+
+MORE = {
+    "private names": """
+        class _A:
+            __LIMIT = 3
+
+            def __init__(self, a):
+                self.__a = a
+                self.__a += 1
+
+            def get(self):
+                return [self.__a + self.__LIMIT for _ in (1,)][0]
+
+        class B(_A):
+            __LIMIT = 7
+
+            def more(self):
+                self.__a = 1
+                return self.get() + self.__LIMIT
+
+        def f(a):
+            one = B(a)
+            return one.more(), one._A__a, hasattr(one, "_B__a"), hasattr(one, "__a")
+        """,
+    "objects in sets": """
+        from dataclasses import dataclass
+
+        @dataclass(frozen=True)
+        class A:
+            a: int
+
+        class B:
+            pass
+
+        def f(a):
+            one = B()
+            return len({A(a), A(1)}), A(2) in {A(a)}, len({one, one, B()})
+        """,
+    "objects that have no hash": """
+        from dataclasses import dataclass
+
+        @dataclass
+        class A:
+            a: int
+
+        def f(a):
+            return {A(a)}
+        """,
+}
+
+
+@pytest.mark.parametrize("source", MORE.values(), ids=MORE)
+def test_more_programs(source: str) -> None:
+    agree(source)

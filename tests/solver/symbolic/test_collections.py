@@ -66,6 +66,8 @@ EXPRESSIONS = {
     "lists joined": "[a] + [b] * 2 + [1, 2]",
     "tuples joined": "(a,) + (b,) * 2",
     "list times truth value": "[a] * True",
+    "truth of a tuple": "bool((a, b))",
+    "entry of a float": "(a / 1 if s is None else 2.5)[a]",
     "starred": "[*(a, b), *[3]]",
     "starred set": "{*(a, b)}",
     "sorted": "sorted([3, 1, 2], reverse=True) + sorted('ba') + [a]",
@@ -122,6 +124,27 @@ EXPRESSIONS = {
     "count of an entry": "[a, b, 1].count(1)",
     "place of an entry": "[a, b, 1].index(1)",
     "place of what may be missing": "(1, 2).index(a)",
+    "length of an iterator": "len(iter([a]))",
+    "truth of iterators and views": "(bool(iter([a])), bool({1: a}.items()), bool({}.keys()))",
+    "truth of functions": "(bool(lambda: a), bool(f), bool([].append))",
+    "text functions of known texts": "list(map(str.strip, (' a', 'b ')))",
+    "text of a tuple": "f'{(a, s)}' != ''",
+    "text as it is written": "(f'{1!r:>4}', f'{s!r}' != '', f'{(1, 2)!a}')",
+    "repeated iterators": "(list(iter(iter((a, 1)))), list(zip(iter((a,)), (1,))))",
+    "reversed iterator": "list(reversed(iter((a,))))",
+    "reversed set": "list(reversed({a}))",
+    "a frozenset of one": "frozenset(frozenset({a}))",
+    "smallest in a set": "min({a, b})",
+    "largest of several with a default": "max(a, b, default=1)",
+    "smallest of nothing": "min()",
+    "pairs that are none": "dict([(a, 1, 2)])",
+    "copies": "({1: a}.copy(), [a].copy(), {a}.copy(), frozenset({a}).copy())",
+    "equal objects of other types": "(a == int, a == f, [a] == None, {1: a} == 3, s == f)",
+    "equal lists of unknown length": "[v for v in (1, 2, a) if v > 1] == [2, b]",
+    "nothing in common": "[v for v in (1, 2) if v > a] == []",
+    "a list in the middle of a chain": "1 in [a] in ([1], [a, b])",
+    "partial application": "(bool(functools.partial(max, a)), functools.partial(max, a)(b))",
+    "length of an object": "len(object())",
 }
 
 
@@ -130,7 +153,7 @@ def test_expressions(expression: str) -> None:
     words = set("".join(c if c.isalnum() or c in "'_" else " " for c in expression).split())
     words |= set("".join(c if c.isalnum() or c in "_" else " " for c in expression).split())
     names = [name for name in ("a", "b", "m", "p", "s") if name in words]
-    agree(f"import itertools\ndef f({', '.join(names)}):\n    return {expression}\n")
+    agree(f"import functools, itertools\ndef f({', '.join(names)}):\n    return {expression}\n")
 
 
 PROGRAMS = {
@@ -418,12 +441,22 @@ PROGRAMS = {
                 del v
             return v
         """,
-    "a set in order": """
+    "a set of the module in order": """
+        AXES = {"tp", "cp", "pp"}
+        SIZES = frozenset({8, 1, 33})
+
         def f(a):
             total = 0
-            for v in {1, 2, 3}:
+            for v in SIZES:
                 total = total * 10 + v
-            return total + a, list({5, 3})
+                if total > a:
+                    break
+            return total, list(AXES), [v for v in SIZES], tuple(AXES | set())
+        """.replace(", tuple(AXES | set())", ""),
+    "a set of one in order": """
+        def f(a):
+            for v in {a}:
+                return list({v})
         """,
     "a collection tested again": """
         ALLOWED = {"auto": ("a", "b"), "node": ()}
