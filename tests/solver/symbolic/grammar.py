@@ -297,7 +297,7 @@ class Grammar:
     def _write(self, level: int, text: str) -> None:
         self.lines.append("    " * level + text)
 
-    def _statement(self, level: int, depth: int) -> None:
+    def _statement(self, level: int, depth: int) -> None:  # noqa: PLR0915  (one case a kind)
         kinds = ["assign", "assign", "label", "augment", "raise", "assert", "return", "unbound"]
         in_f = any(line.startswith("def f") for line in self.lines)
         if depth > 0:

@@ -87,7 +87,7 @@ def kind_of(parameter: str) -> str:
         return "truth"
     if first in "st":
         return "label"
-    if first in "x":
+    if first == "x":
         return "list"
     return "optional list" if first == "y" else "integer"
 
@@ -269,7 +269,7 @@ class Reading:
         self._known: dict[int, Any] = {}
         self._depth = 0
 
-    def holds(self, condition: z3.BoolRef | bool) -> bool:
+    def holds(self, condition: z3.BoolRef | bool) -> bool:  # noqa: FBT001  (a condition)
         """Whether it holds."""
         return bool(self.number(condition))
 
@@ -389,11 +389,8 @@ def same(real: Any, said: Any) -> bool:  # noqa: ANN401
     """Whether both are the same value of the same type."""
     if said is ANYTHING or real is ANYTHING:
         return True
-    if (
-        isinstance(said, tuple)
-        and isinstance(real, tuple)
-        or isinstance(said, list)
-        and isinstance(real, list)
+    if (isinstance(said, tuple) and isinstance(real, tuple)) or (
+        isinstance(said, list) and isinstance(real, list)
     ):
         return len(said) == len(real) and all(map(same, real, said))
     if isinstance(said, dict) and isinstance(real, dict):

@@ -151,7 +151,7 @@ EXPRESSIONS = {
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
 def test_expressions(expression: str) -> None:
     words = set("".join(c if c.isalnum() or c in "'_" else " " for c in expression).split())
-    words |= set("".join(c if c.isalnum() or c in "_" else " " for c in expression).split())
+    words |= set("".join(c if c.isalnum() or c == "_" else " " for c in expression).split())
     names = [name for name in ("a", "b", "m", "p", "s") if name in words]
     agree(f"import functools, itertools\ndef f({', '.join(names)}):\n    return {expression}\n")
 

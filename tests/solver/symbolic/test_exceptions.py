@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.solver.symbolic.programs import agree, line_of
+from tests.solver.symbolic.programs import agree
 
 PROGRAMS = {
     "a class and an object": """
