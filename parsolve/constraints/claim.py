@@ -136,11 +136,11 @@ class Instead:
                 assert_never(term)
 
     def _formula(self, formula: Formula) -> Formula:
-        if not self._concerns(formula):
-            return formula
         match formula:
+            case Truth():
+                return formula
             case BoolVariable(name):
-                return Truth(self.flags[name])
+                return Truth(self.flags[name]) if name in self.flags else formula
             case Compare(relation, left, right):
                 return Compare(relation, self.of(left), self.of(right))
             case Divides(divisor, dividend):
@@ -152,9 +152,9 @@ class Instead:
             case Not(part):
                 return Not(self._formula(part))
             case NamedFormula(name, inner):
+                if not self._concerns(inner):
+                    return formula
                 return NamedFormula(f"{name}_{self.name}", self._formula(inner), formula.about)
-            case Truth():
-                return formula
             case _:
                 assert_never(formula)
 

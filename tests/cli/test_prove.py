@@ -28,6 +28,18 @@ class Config:
             raise ValueError(f"{self.world_size} ranks do not split")
 
 
+def leaves(world_size: int, tp_size: int = 1) -> None:
+    """Refuses by leaving the process."""
+    if world_size % tp_size:
+        raise SystemExit(3)
+
+
+def asserts(world_size: int, tp_size: int = 1) -> None:
+    """Refuses by assertions."""
+    assert tp_size >= 1, "sizes count ranks"
+    assert world_size % tp_size == 0, "ranks do not split"
+
+
 def reads(world_size: int) -> None:
     """Does what cannot be executed on unknown values."""
     if world_size > 2:
@@ -145,6 +157,17 @@ class TestAgainst:
         assert last["scope"].startswith("bounded to ")
         assert "theirs.py" in last["says"]
         assert all(each["status"] != "proved" for each in done.data["obligations"])
+
+    def test_leaving_the_process_is_a_verdict_of_the_validator(self) -> None:
+        done = cli("prove", "--against", "theirs:leaves", "--format", "json")
+        assert done.code == 1
+        assert done.data["status"] == "refuted"
+
+    def test_assertions_refuse_and_are_no_crash(self) -> None:
+        found = cli("prove", "--against", "theirs:asserts", "--format", "json").data["obligations"]
+        statuses = {each["name"]: each["status"] for each in found}
+        assert statuses["against/only-refuses"] == "proved"
+        assert statuses["against/tp-not-dividing-stage"] == "proved"
 
     def test_help_says_that_code_is_run(self) -> None:
         done = cli("prove", "--help", columns=100)

@@ -350,7 +350,6 @@ def test_the_prover_reads_a_claim_as_the_rules_do(small: tuple[Values, ...], ide
 
 # Teeth.
 
-ONLY_EP = said.only(f.ep_size)
 DOCTORED: dict[str, dict[str, Any]] = {
     "ep-never-changes-dp": {"then": q.data_parallel_size == said.WITHOUT_TP.of(said.dp)},
     "tp-divides-dp-by-its-size": {"then": said.dp * f.cp_size == said.WITHOUT_TP.of(said.dp)},
@@ -518,6 +517,7 @@ def test_a_solver_that_does_not_know_decides_nothing(
     monkeypatch.setattr(proving, "asked", lambda *_: (z3.unknown, None))
     claim = dataclasses.replace(CLAIMS[identity], fails_at={})
     assert finding(claim).status == status
+    assert finding(dataclasses.replace(claim, truth="another")).status != "proved"
 
 
 def test_a_model_that_is_none_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ from parsolve.solver.prove.obligation import Finding, Goal, Obligation
 from parsolve.solver.prove.prover import STEPS, Prover
 
 Key: TypeAlias = "tuple[int, int]"
+"""The identities of two terms."""
 
 Judged: TypeAlias = "tuple[list[int], dict[str, Any]]"
 """Rules that are violated, and the derived quantities."""
@@ -376,24 +377,25 @@ class Remembering(Prover):
         if step == DEFINITIONS:
             return [*self._near(), *self.arithmetic.definitions()]
         if step == LAWS and self.known is not None:
-            return [*self.known._arithmetic(CHAINED), *self._new().laws(chained=True)]  # noqa: SLF001  (of its own kind)
+            stated = self.known._arithmetic(CHAINED)  # noqa: SLF001  (of its own kind)
+            return [*stated, *self._beyond(self.known).laws(chained=True)]
         return super()._assumed(step)
 
     def _near(self) -> list[z3.BoolRef]:
         if self.known is None:
             return self._arithmetic(LAWS)
-        return [*self.known._near(), *self._new().laws()]  # noqa: SLF001  (of its own kind)
+        stated = self.known._near()  # noqa: SLF001  (of its own kind)
+        return [*stated, *self._beyond(self.known).laws()]
 
-    def _new(self) -> Arithmetic:
+    def _beyond(self, other: Prover) -> Arithmetic:
         """What the other does not know of."""
         new = Arithmetic()
-        if self.known is not None:
-            new.products = _added(self.arithmetic.products, self.known.arithmetic.products)
-            new.divisions = _added(self.arithmetic.divisions, self.known.arithmetic.divisions)
+        new.products = _added(self.arithmetic.products, other.arithmetic.products)
+        new.divisions = _added(self.arithmetic.divisions, other.arithmetic.divisions)
         return new
 
 
-def _added(now: dict[Key, Pair], before: dict[Key, Pair]) -> dict[Key, Pair]:
+def _added(now: Mapping[Key, Pair], before: Mapping[Key, Pair]) -> dict[Key, Pair]:
     return {key: pair for key, pair in now.items() if key not in before}
 
 

@@ -126,9 +126,14 @@ class Comparison:
                     f"where it accepts, it returns the derived {quantity.name}",
                     partial(self._derives, quantity),
                 )
-        for gap in self.executed.gaps:
+        gaps = {(gap.what, gap.place): gap for gap in self.executed.gaps}
+        for number, gap in enumerate(gaps.values()):
+            again = sum(
+                other.place.line == gap.place.line for other in list(gaps.values())[:number]
+            )
+            suffix = f"-{again + 1}" if again else ""
             yield self._obligation(
-                f"line-{gap.place.line}",
+                f"line-{gap.place.line}{suffix}",
                 f"it agrees where it reaches {said(gap)}",
                 partial(self._tried, gap),
             )
@@ -178,7 +183,7 @@ class Comparison:
     def _crashes(self, deadline: Deadline) -> Finding:
         goals = []
         for exit_ in self.executed.exits:
-            if exit_.stated:
+            if exit_.stated or exit_.kind is AssertionError:
                 continue
             name = f"{exit_.kind.__name__} at {exit_.place}"
             verdict = self.prover.refute(name, _formula(exit_.condition), deadline=deadline)

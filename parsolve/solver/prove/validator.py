@@ -38,7 +38,7 @@ def loaded(name: str) -> Callable[..., Any]:
     except ImportError as error:
         message = f"cannot import {module_name}: {error}"
         raise Misuse(message) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"importing {module_name} raises {type(error).__name__}: {error}"
         raise Misuse(message) from error
     for part in attribute.split("."):
@@ -95,7 +95,7 @@ class Validator:
         }
         try:
             return Outcome(None, self.function(**arguments))
-        except (KeyboardInterrupt, SystemExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as raised:  # noqa: BLE001  (raising is its verdict)
             return Outcome(raised)

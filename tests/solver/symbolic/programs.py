@@ -7,14 +7,14 @@ A program is source text with a function ``f``. What a parameter takes goes by i
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
 import math
 import random
+import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
@@ -30,6 +30,7 @@ from parsolve.solver.symbolic.execute import Exit, Gap, Machine
 from parsolve.solver.symbolic.state import State, condition_of
 from parsolve.solver.symbolic.values import (
     UNBOUND,
+    Condition,
     Instance,
     Items,
     Label,
@@ -44,9 +45,31 @@ from parsolve.solver.symbolic.values import (
     cases,
 )
 
+Values = Mapping[str, Any]
+"""Arguments by name; lists are tuples."""
+
+KINDS = {
+    "m": "optional",
+    "n": "optional",
+    "p": "truth",
+    "q": "truth",
+    "s": "label",
+    "t": "label",
+    "x": "list",
+    "y": "optional list",
+}
+"""What parameters take, by the first letter; all others take integers."""
+
 INTEGERS = (0, 1, -1, 2, -3, 3, 8, -6, 7)
-LABELS = ("auto", "", "node", "a", "other")
 LISTS: tuple[tuple[int, ...], ...] = ((), (4,), (2, 4), (3, 6, -9), (1, 5), (0, 0), (6, 4, 8))
+SAMPLES: dict[str, tuple[Any, ...]] = {
+    "integer": INTEGERS,
+    "optional": (None, *INTEGERS),
+    "truth": (False, True),
+    "label": ("auto", "", "node", "a", "other"),
+    "list": LISTS,
+    "optional list": (None, *LISTS),
+}
 MOST_INPUTS = 200
 DEEPEST = 20
 """Collections within collections that are compared."""
@@ -55,12 +78,7 @@ _NUMBERS = count()
 
 
 class _Anything:
-    """What was not followed: equal to everything."""
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-    __hash__ = None  # type: ignore[assignment]
+    """What was not followed, or not further."""
 
     def __repr__(self) -> str:
         return "<anything>"
@@ -79,27 +97,8 @@ class Outcome:
 
 
 def kind_of(parameter: str) -> str:
-    """What a parameter takes, by its first letter."""
-    first = parameter[0]
-    if first in "mn":
-        return "optional"
-    if first in "pq":
-        return "truth"
-    if first in "st":
-        return "label"
-    if first == "x":
-        return "list"
-    return "optional list" if first == "y" else "integer"
-
-
-SAMPLES: dict[str, tuple[Any, ...]] = {
-    "integer": INTEGERS,
-    "optional": (None, *INTEGERS),
-    "truth": (False, True),
-    "label": LABELS,
-    "list": LISTS,
-    "optional list": (None, *LISTS),
-}
+    """What a parameter takes."""
+    return KINDS.get(parameter[0], "integer")
 
 
 class Program:
@@ -108,11 +107,11 @@ class Program:
     def __init__(self, source: str, **modules: str) -> None:
         self.source = textwrap.dedent(source).strip() + "\n"
         self.file = f"<program {next(_NUMBERS)}>"
-        names = {
-            name: _module(textwrap.dedent(text).strip() + "\n", f"{self.file[:-1]} {name}>")
+        others = {
+            name: _module(textwrap.dedent(text).strip() + "\n", f"<{name} of {self.file[1:]}")
             for name, text in modules.items()
         }
-        self.module = _module(self.source, self.file, names)
+        self.module = _module(self.source, self.file, others)
         self.function: Callable[..., Any] = self.module.__dict__["f"]
         self.parameters = list(inspect.signature(self.function).parameters)
 
@@ -131,7 +130,7 @@ class Program:
         """What could not be executed."""
         return self.executed.machine.gaps
 
-    def run(self, values: Mapping[str, Any]) -> Outcome:
+    def run(self, values: Values) -> Outcome:
         """What the program really does."""
         given = {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
         try:
@@ -139,23 +138,25 @@ class Program:
         except Exception as error:  # noqa: BLE001  (that is what it does)
             return Outcome(type(error), _plain(error.args))
 
-    def inputs(self, seed: int = 0) -> Iterator[dict[str, Any]]:
+    def inputs(self) -> Iterator[Values]:
         """All combinations of sample arguments, or some if there are many."""
         choices = [SAMPLES[kind_of(name)] for name in self.parameters]
-        if math.prod(map(len, choices)) <= MOST_INPUTS:
-            for values in product(*choices):
-                yield dict(zip(self.parameters, values, strict=True))
-            return
-        chosen = random.Random(seed)
-        for _ in range(MOST_INPUTS):
-            values = tuple(chosen.choice(each) for each in choices)
+        chosen: Iterable[tuple[Any, ...]] = product(*choices)
+        if math.prod(map(len, choices)) > MOST_INPUTS:
+            source = random.Random(0)
+            chosen = (tuple(map(source.choice, choices)) for _ in range(MOST_INPUTS))
+        for values in chosen:
             yield dict(zip(self.parameters, values, strict=True))
+
+    def line(self, text: str) -> int:
+        """The line that has the text."""
+        lines = self.source.splitlines()
+        return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
 def _module(source: str, file: str, names: Mapping[str, Any] | None = None) -> ModuleType:
     module = ModuleType(f"program_{next(_NUMBERS)}")
     module.__dict__.update(names or {})
-    module.__file__ = file
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     sys.modules[module.__name__] = module  # where dataclasses look
     try:
@@ -169,7 +170,6 @@ class Executed:
     """What a machine says of a program, and what that comes to for concrete arguments."""
 
     def __init__(self, program: Program) -> None:
-        self.program = program
         self.labels = Labels()
         self.steps: dict[int, Step] = {}
         self.machine = Machine(self.labels, Arithmetic())
@@ -188,12 +188,12 @@ class Executed:
                 rest += children
         return self.steps[term.get_id()]
 
-    def outcome(self, values: Mapping[str, Any]) -> Outcome | None:
+    def outcome(self, values: Values) -> Outcome | None:
         """What the formulas say of these arguments; None in a gap. Exactly one thing holds."""
         read = Reading(self, values)
-        ends = [exit_ for exit_ in self.machine.exits if read.holds(exit_.condition)]
-        gaps = [gap for gap in self.machine.gaps if read.holds(gap.condition)]
-        returns = not self.end.dead and read.holds(condition_of(self.end.path))
+        ends = [exit_ for exit_ in self.machine.exits if read.number(exit_.condition)]
+        gaps = [gap for gap in self.machine.gaps if read.number(gap.condition)]
+        returns = not self.end.dead and read.number(condition_of(self.end.path))
         assert len(ends) + len(gaps) + returns == 1, (ends, gaps, returns, values)
         if gaps:
             return None
@@ -209,8 +209,7 @@ class Step:
     """How a term is computed from its parts. It is kept, so that its name stays its own."""
 
     term: z3.ExprRef
-    name: int
-    compute: Callable[[Mapping[str, Any], Sequence[Any]], Any]
+    compute: Callable[[Values, Sequence[Any]], Any]
     parts: tuple[int, ...]
 
 
@@ -218,62 +217,56 @@ def _step(term: z3.ExprRef, parts: tuple[int, ...]) -> Step:
     declared = term.decl()
     if z3.is_int_value(term):
         value = term.as_long()
-        return Step(term, term.get_id(), lambda _, __: value, ())
+        return Step(term, lambda _, __: value, ())
     if declared.kind() == z3.Z3_OP_UNINTERPRETED and not parts:
         name = declared.name()
-        return Step(term, term.get_id(), lambda inputs, _: inputs[name], ())
+        return Step(term, lambda inputs, _: inputs[name], ())
     if declared.kind() == z3.Z3_OP_UNINTERPRETED:
         operation = _FUNCTIONS[declared.name()]
     else:
         operation = _OPERATIONS[declared.kind()]
-    return Step(term, term.get_id(), lambda _, known: operation(*known), parts)
+    return Step(term, lambda _, known: operation(*known), parts)
 
 
 def _argument(name: str) -> Any:  # noqa: ANN401
-    kind = kind_of(name)
     absent = z3.Bool(f"{name} is None")
     numbers = Numbers(*(z3.Int(f"{name}.{part}") for part in ("length", "smallest", "gcd")))
-    match kind:
-        case "integer":
-            return z3.Int(name)
-        case "optional":
-            return Union(((absent, None), (z3.Not(absent), z3.Int(name))))
+    match kind_of(name):
         case "truth":
             return z3.Bool(name)
         case "label":
             return Label(z3.Int(name))
         case "list":
             return numbers
-        case _:
+        case "optional":
+            return Union(((absent, None), (z3.Not(absent), z3.Int(name))))
+        case "optional list":
             return Union(((absent, None), (z3.Not(absent), numbers)))
+        case _:
+            return z3.Int(name)
 
 
 class Reading:
     """Formulas and values at concrete arguments."""
 
-    def __init__(self, executed: Executed, values: Mapping[str, Any]) -> None:
+    def __init__(self, executed: Executed, values: Values) -> None:
         self.executed = executed
         self.inputs: dict[str, Any] = {}
         for name, value in values.items():
-            kind = kind_of(name)
             self.inputs[f"{name} is None"] = value is None
-            if kind == "label":
+            if kind_of(name) == "label":
                 self.inputs[name] = executed.labels.code(value)
-            elif "list" in kind:
+            elif "list" in kind_of(name):
                 entries = value or ()
                 self.inputs[f"{name}.length"] = len(entries)
                 self.inputs[f"{name}.smallest"] = min(entries, default=-77)
                 self.inputs[f"{name}.gcd"] = math.gcd(*entries)
             else:
-                self.inputs[name] = value if value is not None else 12345
+                self.inputs[name] = -77 if value is None else value
         self._known: dict[int, Any] = {}
         self._depth = 0
 
-    def holds(self, condition: z3.BoolRef | bool) -> bool:  # noqa: FBT001  (a condition)
-        """Whether it holds."""
-        return bool(self.number(condition))
-
-    def number(self, term: Any) -> Any:  # noqa: ANN401
+    def number(self, term: Condition | z3.ArithRef | int) -> Any:  # noqa: ANN401
         """What the term comes to."""
         if not isinstance(term, z3.ExprRef):
             return term
@@ -284,44 +277,33 @@ class Reading:
             if missing:
                 rest += [self.executed.steps[each] for each in missing]
                 continue
+            parts = [self._known[each] for each in top.parts]
+            self._known[top.term.get_id()] = top.compute(self.inputs, parts)
             rest.pop()
-            if top.name not in self._known:
-                parts = [self._known[each] for each in top.parts]
-                self._known[top.name] = top.compute(self.inputs, parts)
         return self._known[term.get_id()]
 
     def value(self, value: Any) -> Any:  # noqa: ANN401
         """The value of the program that it stands for."""
+        objects = self.executed.end.objects
         match value:
             case z3.ExprRef():
                 return self.number(value)
             case Label():
-                code = self.number(value.code)
-                return next(
-                    text for text, known in self.executed.labels.numbers.items() if known == code
-                )
+                code, texts = self.number(value.code), self.executed.labels.numbers
+                return next(text for text, known in texts.items() if known == code)
             case Union():
-                held = [inner for guard, inner in cases(value) if self.holds(guard)]
-                assert len(held) == 1, "exactly one alternative is the case"
-                return self.value(held[0])
+                (held,) = [inner for guard, inner in cases(value) if self.number(guard)]
+                return self.value(held)
             case Text() | Opaque() | Method() | Closure() | Builtin():
                 return ANYTHING
             case Items(kind, entries):
                 return self._collected(kind, entries)
-            case Mutable(kind, place):
-                content = self.executed.end.objects.get(place, ANYTHING)
-                if content is ANYTHING:  # an argument of an exception, whose state is gone
-                    return ANYTHING
-                if isinstance(content, Table):
-                    return {
-                        key: self.value(held)
-                        for key, (p, held) in content.entries.items()
-                        if self.holds(p)
-                    }
-                return self._collected(kind, content)
+            case Mutable(kind, place) if place in objects:
+                return self._collected(kind, objects[place])
+            case Mutable():  # an argument of an exception, whose state is gone
+                return ANYTHING
             case Instance(kind, place):
-                held = self.executed.end.objects.get(place, {})
-                found = {name: self.value(each) for name, each in held.items()}
+                found = {k: self.value(v) for k, v in objects.get(place, {}).items()}
                 known = {name: each for name, each in found.items() if each is not UNBOUND}
                 return (kind, tuple(sorted(known.items())))
             case tuple():
@@ -330,12 +312,15 @@ class Reading:
                 return _plain(value)
 
     def _collected(self, kind: type, entries: Any) -> Any:  # noqa: ANN401
+        if isinstance(entries, Table):
+            held = {key: v for key, (p, v) in entries.entries.items() if self.number(p)}
+            return {key: self.value(each) for key, each in held.items()}
         if kind not in {list, tuple, set, frozenset}:  # an iterator, or a view of a dict
             return ANYTHING
         self._depth += 1
         if self._depth > DEEPEST:  # a list that is in itself
             return ANYTHING
-        found = [self.value(value) for present, value in entries if self.holds(present)]
+        found = [self.value(value) for present, value in entries if self.number(present)]
         self._depth -= 1
         unread = any(each is ANYTHING for each in found) and kind in {set, frozenset}
         return ANYTHING if unread else kind(found)
@@ -375,7 +360,7 @@ def _plain(value: Any, depth: int = 0) -> Any:  # noqa: ANN401
     if type(value) in {list, tuple}:
         return type(value)(_plain(each, depth + 1) for each in value)
     if isinstance(value, dict):
-        return {key: _plain(held) for key, held in value.items()}
+        return {key: _plain(held, depth + 1) for key, held in value.items()}
     kind = type(value)
     if kind.__module__.startswith("program_") and not isinstance(value, (Enum, BaseException)):
         slots = {name for base in kind.__mro__ for name in getattr(base, "__slots__", ())}
@@ -389,13 +374,13 @@ def same(real: Any, said: Any) -> bool:  # noqa: ANN401
     """Whether both are the same value of the same type."""
     if said is ANYTHING or real is ANYTHING:
         return True
-    if (isinstance(said, tuple) and isinstance(real, tuple)) or (
-        isinstance(said, list) and isinstance(real, list)
-    ):
+    if type(real) is not type(said):
+        return False
+    if isinstance(said, (tuple, list)):
         return len(said) == len(real) and all(map(same, real, said))
-    if isinstance(said, dict) and isinstance(real, dict):
+    if isinstance(said, dict):
         return list(said) == list(real) and all(same(real[key], said[key]) for key in said)
-    return type(real) is type(said) and bool(real == said)
+    return bool(real == said)
 
 
 def agree(source: str, *, gaps: bool = False, **modules: str) -> Program:
@@ -405,12 +390,19 @@ def agree(source: str, *, gaps: bool = False, **modules: str) -> Program:
     return program
 
 
-def compare(program: Program, inputs: Iterator[dict[str, Any]], *, gaps: bool) -> None:
+def agree_on(expression: str, *, before: str = "", gaps: bool = False) -> Program:
+    """The same for an expression. Parameters are the names of one letter that have a kind."""
+    letters = {*KINDS, "a", "b"}
+    names = sorted(letters & set(re.findall(r"\b\w\b", re.sub(r"'\w*'", "", expression))))
+    head = textwrap.dedent(before).strip()
+    return agree(f"{head}\ndef f({', '.join(names)}):\n    return {expression}\n", gaps=gaps)
+
+
+def compare(program: Program, inputs: Iterable[Values], *, gaps: bool) -> None:
     """The program does what the formulas say, for these inputs."""
     where = [f"{gap.place}: {gap.what}" for gap in program.gaps]
     assert gaps or not where, (where, program.source)
-    internal = [each for each in where if "internal error" in each]
-    assert not internal, (internal, program.source)
+    assert not any("internal error" in each for each in where), (where, program.source)
     for values in inputs:
         said = program.executed.outcome(values)
         if said is None:
@@ -427,15 +419,5 @@ def compare(program: Program, inputs: Iterator[dict[str, Any]], *, gaps: bool) -
 def gap_of(source: str, **modules: str) -> Gap:
     """The one gap of a program that otherwise does what the formulas say."""
     program = agree(source, gaps=True, **modules)
-    assert len(program.gaps) == 1, program.gaps
-    return program.gaps[0]
-
-
-def line_of(program: Program, text: str) -> int:
-    """The line that has the text."""
-    return next(i for i, line in enumerate(program.source.splitlines(), 1) if text in line)
-
-
-def parse(source: str) -> ast.Module:
-    """The syntax tree of a source with the indentation of a test."""
-    return ast.parse(textwrap.dedent(source).strip() + "\n")
+    (gap,) = program.gaps
+    return gap

@@ -339,7 +339,8 @@ PROGRAMS = {
             total = 0
             for each in fields(two):
                 total += getattr(two, each.name)
-            return total, one == two, one == A(a), one != A(1, 5), hasattr(one, "c"), getattr(one, "z", 9)
+            asked = hasattr(one, "c"), getattr(one, "z", 9)
+            return total, one == two, one == A(a), one != A(1, 5), asked
         """,
     "attributes that are missing": """
         class A:
@@ -391,7 +392,8 @@ PROGRAMS = {
             mode = Mode.AUTO if p else Mode.NODE
             if mode is Mode.AUTO and mode != Mode.NODE:
                 a += mode.size
-            return a, mode.name, mode in (Mode.NODE,), [m.value for m in Mode], mode == s, Mode("auto") is mode
+            values = [m.value for m in Mode]
+            return a, mode.name, mode in (Mode.NODE,), values, mode == s, Mode("auto") is mode
         """,
     "a member by an unknown value": """
         import enum
@@ -418,8 +420,9 @@ PROGRAMS = {
             HIGH = 8
 
         def f(s, a):
-            return (s == Mode.AUTO, s in (Mode.AUTO, Mode.NODE), s in {Mode.NODE}, a >= Level.HIGH,
-                    a == Level.LOW, a + Level.HIGH, a in list(Level), Level.LOW < a, f"{Mode.AUTO}-x")
+            texts = s == Mode.AUTO, s in (Mode.AUTO, Mode.NODE), s in {Mode.NODE}, f"{Mode.AUTO}-x"
+            order = a >= Level.HIGH, a == Level.LOW, Level.LOW < a
+            return texts, order, a + Level.HIGH, a in list(Level)
         """,
     "a table of members": """
         import enum

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.solver.symbolic.programs import agree
+from tests.solver.symbolic.programs import agree, agree_on
 
 EXPRESSIONS = {
     "all divisible": "all(v % a == 0 for v in x)",
@@ -63,31 +63,25 @@ EXPRESSIONS = {
     "optional entries": "all(v > 0 for v in y)",
     "optional guarded": "y is not None and len(y) != a",
     "through a helper": "every(x, a)",
-    "by a function": "all(map(lambda v: v % 2 == 0, x))".replace(
-        "map(lambda v: v % 2 == 0, x)", "even(v) for v in x"
-    ),
+    "by a function": "all(even(v) for v in x)",
     "divided by an optional": "any(v % m for v in x)",
 }
 
 
+HELPERS = """
+    def every(values, divisor):
+        if not values:
+            return True
+        return all(value % divisor == 0 for value in values)
+
+    def even(v):
+        return v % 2 == 0
+    """
+
+
 @pytest.mark.parametrize("expression", EXPRESSIONS.values(), ids=EXPRESSIONS)
 def test_expressions(expression: str) -> None:
-    words = set("".join(c if c.isalnum() else " " for c in expression).split())
-    names = [name for name in ("a", "m", "p", "x", "y") if name in words]
-    agree(
-        f"""
-        def every(values, divisor):
-            if not values:
-                return True
-            return all(value % divisor == 0 for value in values)
-
-        def even(v):
-            return v % 2 == 0
-
-        def f({", ".join(names)}):
-            return {expression}
-        """
-    )
+    agree_on(expression, before=HELPERS)
 
 
 PROGRAMS = {
@@ -140,14 +134,12 @@ PROGRAMS = {
             return "ok"
         """,
     "a loop with a condition beside": """
-        def f(x, p, a):
+        def f(x, p):
             for v in x:
                 if p and v % 2:
                     raise ValueError("odd")
-                if a > 5:
-                    return "left"
             return "end"
-        """.replace('                if a > 5:\n                    return "left"\n', ""),
+        """,
     "a loop of an optional list": """
         def f(y, a):
             if y is not None:
@@ -168,10 +160,8 @@ PROGRAMS = {
             bad = [v for v in x if v % 2]
             if bad:
                 raise ValueError(f"{bad}", len(x))
-            for v in bad:
-                raise KeyError
             return 1
-        """.replace("            for v in bad:\n                raise KeyError\n", ""),
+        """,
     "checks as people write them": """
         def f(y, a, m):
             if y is not None:
@@ -266,9 +256,7 @@ def test_two_checks_that_both_strike_are_a_gap_only_there() -> None:
     ],
 )
 def test_what_hangs_on_single_entries_is_a_gap(expression: str) -> None:
-    words = set("".join(c if c.isalnum() else " " for c in expression).split())
-    names = [name for name in ("a", "p", "x") if name in words]
-    program = agree(f"def f({', '.join(names)}):\n    return {expression}\n", gaps=True)
+    program = agree_on(expression, gaps=True)
     assert program.gaps
     assert {gap.place.line for gap in program.gaps} == {2}
 
@@ -287,10 +275,8 @@ def test_what_hangs_on_single_entries_is_a_gap(expression: str) -> None:
     ],
 )
 def test_loops_that_do_more_than_check_are_gaps(body: str) -> None:
-    program = agree(
-        f"def f(x):\n    total, seen = 0, []\n    for v in x:\n        {body}\n    return total, seen\n",
-        gaps=True,
-    )
+    start = "def f(x):\n    total, seen = 0, []\n    for v in x:\n        "
+    program = agree(f"{start}{body}\n    return total, seen\n", gaps=True)
     assert program.gaps
     assert all(gap.place.line >= 3 for gap in program.gaps)
 
