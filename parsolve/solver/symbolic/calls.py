@@ -54,9 +54,10 @@ def called(
         case typing.NewType():
             return arguments[0]
         case Instance(kind):
-            if is_called(kind):
-                method = static_attribute(kind, "__call__")
-                return machine.call(state, method, (function, *arguments), named)
+            if not is_called(kind):
+                raise Refused(TypeError)
+            method = static_attribute(kind, "__call__")
+            return machine.call(state, method, (function, *arguments), named)
     found = native(machine, state, function, arguments, named)
     if found is not NOT_NATIVE:
         return found

@@ -49,7 +49,7 @@ def _bound(machine: Core, state: State, value: Value, error: type[NameError]) ->
     value = state.narrowed(value)
     if value is UNBOUND:
         raise Refused(error)
-    if not isinstance(value, Union):
+    if not isinstance(value, Union) or all(inner is not UNBOUND for _, inner in value.cases):
         return value
     missing = either(*(guard for guard, inner in value.cases if inner is UNBOUND))
     machine.refuse(state, missing, error)

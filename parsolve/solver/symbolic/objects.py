@@ -75,6 +75,15 @@ def _attribute(machine: Core, state: State, owner: Value, name: str) -> Value:
     raise Unsupported(message)
 
 
+def attribute_or_not(
+    machine: Core, state: State, owner: Value, name: str
+) -> tuple[Value, list[State]]:
+    """The attribute, and the states in which there is none; `Core.meet` them."""
+    value, raised = machine.watching(state, lambda here: attribute(machine, here, owner, name))
+    machine.raised += [each for each in raised if not issubclass(each.kind, AttributeError)]
+    return value, [each.state for each in raised if issubclass(each.kind, AttributeError)]
+
+
 def _of_instance(machine: Core, state: State, owner: Instance, name: str) -> Value:
     if name == "__class__":
         return owner.type

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from parsolve.solver.symbolic.collect import known_entries, table_of
 from parsolve.solver.symbolic.core import Core
@@ -13,7 +12,7 @@ from parsolve.solver.symbolic.kinds import described, kind_of
 from parsolve.solver.symbolic.lists import is_unknown
 from parsolve.solver.symbolic.merge import merged
 from parsolve.solver.symbolic.names import bind
-from parsolve.solver.symbolic.objects import attribute
+from parsolve.solver.symbolic.objects import attribute_or_not
 from parsolve.solver.symbolic.operators import compare, truth
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import (
@@ -162,7 +161,7 @@ class _Fit:
     ) -> Condition:
         table = table_of(state, subject)
         if table is None:
-            if kind_of(subject) in {int, bool, str, list, tuple, set, frozenset, type(None)}:
+            if not issubclass(kind_of(subject), (Symbolic, Mapping)):
                 return False
             message = f"a mapping pattern on {described(subject)}"
             raise Unsupported(message)
@@ -202,13 +201,12 @@ class _Fit:
         names: Sequence[str],
         patterns: Sequence[ast.pattern],
     ) -> Condition:
+        found: list[Condition] = []
         values: list[Value] = []
         for name in names:
-            value, raised = self.machine.watching(
-                state, partial(attribute, self.machine), subject, name
-            )
-            if raised:
-                message = f"a pattern for {name}, which {described(subject)} may not have"
-                raise Unsupported(message)
+            value, missing = attribute_or_not(self.machine, state, subject, name)
+            ends = [(state, (True, value)), *((end, (False, None)) for end in missing)]
+            present, value = self.machine.meet(state, ends)
+            found.append(present)
             values.append(value)
-        return self._all(state, values, patterns)
+        return both(*found, self._all(state, values, patterns))

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import typing
 from collections.abc import Iterator
-from functools import partial
 
 from parsolve.solver.symbolic.core import Builtin, Closure, Core, Partial
 from parsolve.solver.symbolic.equality import PLAIN
 from parsolve.solver.symbolic.instances import fields_of
 from parsolve.solver.symbolic.kinds import described, is_called, kind_of
 from parsolve.solver.symbolic.lists import Member
-from parsolve.solver.symbolic.objects import attribute, set_attribute, set_plainly
+from parsolve.solver.symbolic.objects import attribute, attribute_or_not, set_attribute, set_plainly
 from parsolve.solver.symbolic.registry import Handlers
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import (
@@ -81,7 +80,7 @@ def _getattr(machine: Core, state: State, owner: Value, name: Value, *default: V
         raise Unsupported(message)
     if not default:
         return attribute(machine, state, owner, name)
-    value, missing = _attribute_or_not(machine, state, owner, name)
+    value, missing = attribute_or_not(machine, state, owner, name)
     return machine.meet(state, [(state, value), *((end, default[0]) for end in missing)])
 
 
@@ -90,17 +89,8 @@ def _hasattr(machine: Core, state: State, owner: Value, name: Value) -> Value:
     if not isinstance(name, str):
         message = "an attribute of unknown name"
         raise Unsupported(message)
-    _, missing = _attribute_or_not(machine, state, owner, name)
+    _, missing = attribute_or_not(machine, state, owner, name)
     return machine.meet(state, [(state, True), *((end, False) for end in missing)])
-
-
-def _attribute_or_not(
-    machine: Core, state: State, owner: Value, name: str
-) -> tuple[Value, list[State]]:
-    """The attribute, and the states in which there is none."""
-    value, raised = machine.watching(state, partial(attribute, machine), owner, name)
-    machine.raised += [each for each in raised if not issubclass(each.kind, AttributeError)]
-    return value, [each.state for each in raised if issubclass(each.kind, AttributeError)]
 
 
 @HANDLERS.of(setattr)

@@ -89,6 +89,14 @@ STATEMENTS = {
         "v = [a, 1]\nw = iter(v)\nfor u in w:\n    if u > 1:\n        break\nreturn list(w)",
         "an iterator that was read in part",
     ),
+    "iterator read in part on one path": (
+        "w = iter([a, 1])\nif a > 1:\n    for u in w:\n        break\nreturn list(w)",
+        "an iterator that was read in part",
+    ),
+    "iterator read on one path": (
+        "w = iter([a, 1])\nif a > 1:\n    list(w)\nreturn list(w)",
+        "something that was read on one path and not on another",
+    ),
     "pattern with the rest of a mapping": (
         "match {'x': a}:\n    case {'x': 1, **rest}:\n        pass",
         "the pattern `{'x': 1, **rest}`",
@@ -237,6 +245,17 @@ EXPRESSIONS = {
         "dataclasses.replace(Init(1, 2), x=1)",
         "`replace` of a class with parameters that are no fields",
     ),
+    "replacement in the middle of a chain": ("len(s) < a < 3", "the entries of an unknown text"),
+    "places in what may be short": (
+        "(1, 2, 3)[a:] if a is None else [v for v in (1, 2) if v > a][s == 'auto']",
+        "the places of entries in a list of unknown length",
+    ),
+    "unpacking a text": ("[*s]", "the entries of an unknown text"),
+    "text of an exception": (
+        "ValueError(s).__cause__",
+        "the attribute `__cause__` of class ValueError",
+    ),
+    "extension by an unknown list": ("[1].extend(s)", "the entries of an unknown text"),
     "super of nothing": ("super(Hashed)", "such a call of super"),
     "super of a value": ("super(a, Hashed())", "super of an object of class Hashed"),
     "dict by its class": ("collections.OrderedDict(x=a)", "making an object of class OrderedDict"),

@@ -281,6 +281,20 @@ def test_loops_that_do_more_than_check_are_gaps(body: str) -> None:
     assert all(gap.place.line >= 3 for gap in program.gaps)
 
 
+def test_a_loop_within_a_loop_over_the_same_list_is_a_gap() -> None:
+    program = agree(
+        """
+        def f(x, p, q):
+            odd = [v for v in x if q]
+            if p:
+                return len(x)
+            return all([any(v % 2 for w in odd) for v in odd])
+        """,
+        gaps=True,
+    )
+    assert {gap.what for gap in program.gaps} == {"a loop within a loop over the same unknown list"}
+
+
 def test_the_variable_after_a_loop_is_not_followed() -> None:
     program = agree(
         """
