@@ -83,7 +83,10 @@ def program_mutants(tree: ast.Module) -> Iterator[ProgramMutant]:
             continue
         for check in ast.walk(function):
             if isinstance(check, ast.If) and isinstance(check.body[-1], (ast.Raise, ast.Return)):
-                for change, test in _changed_tests(check.test):
+                tests = {
+                    ast.unparse(test): (change, test) for change, test in _changed_tests(check.test)
+                }
+                for change, test in tests.values():
                     mutated = _with_test(function, check, test)
                     name = f"{function.name}, line {check.lineno}: {change}"
                     yield ProgramMutant(name, check.lineno, mutated)
