@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from parsolve.solver.symbolic.collect import entries, hashable
 from parsolve.solver.symbolic.containers import Body, Lazy, each, set_of, with_key
-from parsolve.solver.symbolic.core import Action, Core, Frame
+from parsolve.solver.symbolic.core import Action, Core, Frame, Raised
 from parsolve.solver.symbolic.kinds import kind_of
 from parsolve.solver.symbolic.lists import (
     Each,
@@ -24,7 +25,7 @@ from parsolve.solver.symbolic.names import assign
 from parsolve.solver.symbolic.operators import truth
 from parsolve.solver.symbolic.scopes import Comprehension, scope_of_comprehension
 from parsolve.solver.symbolic.state import State
-from parsolve.solver.symbolic.values import Table, Unsupported, Value, opposite
+from parsolve.solver.symbolic.values import Departed, Table, Unsupported, Value, opposite
 
 
 def list_comprehension(machine: Core, state: State, node: ast.ListComp) -> Value:
@@ -86,11 +87,10 @@ def _over(
     place = machine.new(state, {})
     frame = Frame(outer.file, outer.globals, scope, place, outer, outer.owner, outer.cells)
     elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-    return machine.lifted(
-        state,
-        lambda here, held: make(here, _Loops(machine, frame, node.generators, elements, held)),
-        source,
+    loops = partial(
+        _Loops, machine, frame, node.generators, elements, isinstance(node, ast.GeneratorExp)
     )
+    return machine.lifted(state, lambda here, held: make(here, loops(held)), source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ class _Loops:
     frame: Frame
     generators: Sequence[ast.comprehension]
     elements: Sequence[ast.expr]
+    lazy: bool
     source: Value
 
     def gathered(
@@ -128,8 +129,7 @@ class _Loops:
 
         def emit(here: State) -> None:
             value = self._element(here)
-            with self.machine.within(consumer):
-                body(here, value)
+            self.machine.inside(consumer, here, body, value)
 
         def level(here: State, place: int, source: Value) -> None:
             if place == len(self.generators) - 1:
@@ -138,19 +138,35 @@ class _Loops:
                 following = self.generators[place + 1].iter
 
                 def inside(inner: State) -> None:
-                    level(inner, place + 1, self.machine.evaluate(inner, following))
+                    level(inner, place + 1, self._evaluated(inner, following))
 
             def enter(inner: State, value: Value) -> None:
-                with self.machine.within(self.frame):
-                    assign(self.machine, inner, self.generators[place].target, value)
-                    self._filtered(inner, self.generators[place].ifs, inside)
+                assign(self.machine, inner, self.generators[place].target, value)
+                self._filtered(inner, self.generators[place].ifs, inside)
 
-            each(self.machine, here, source, enter, in_order=in_order)
+            def framed(inner: State, value: Value) -> None:
+                self.machine.inside(self.frame, inner, enter, value)
+
+            each(self.machine, here, source, framed, in_order=in_order)
 
         level(state, 0, self.source)
 
+    def _evaluated(self, state: State, node: ast.expr) -> Value:
+        """An expression of ours; a generator lets no `StopIteration` out."""
+        if not self.lazy:
+            return self.machine.evaluate(state, node)
+        before = len(self.machine.raised)
+        value = self.machine.attempt(state, self.machine.evaluate, node)
+        for place, raised in enumerate(self.machine.raised[before:], before):
+            if issubclass(raised.kind, StopIteration):
+                gone = Raised(RuntimeError, raised.place, raised.state)
+                self.machine.raised[place] = gone
+        if state.dead:
+            raise Departed
+        return value
+
     def _element(self, state: State) -> Value:
-        found = [self.machine.evaluate(state, node) for node in self.elements]
+        found = [self._evaluated(state, node) for node in self.elements]
         return found[0] if len(found) == 1 else tuple(found)
 
     def _filtered(self, state: State, tests: Sequence[ast.expr], inside: Action) -> None:
@@ -158,7 +174,7 @@ class _Loops:
         if not tests:
             inside(state)
             return
-        holds = truth(self.machine, state, self.machine.evaluate(state, tests[0]))
+        holds = truth(self.machine, state, self._evaluated(state, tests[0]))
         self.machine.when(state, holds, self._filtered, tests[1:], inside)
 
     def mapped(self, state: State) -> Mapped:
@@ -170,15 +186,16 @@ class _Loops:
         found: list[Mapped] = []
 
         def enter(here: State) -> None:
-            with self.machine.within(self.frame), self.machine.opened(source.member):
-                assign(self.machine, here, self.generators[0].target, source.element)
-                before = here.copy()
+            assign(self.machine, here, self.generators[0].target, source.element)
+            before = here.copy()
+            with self.machine.opened(source.member):
                 found.append(self._mapped_entry(here, source))
             if not here.agrees(before):
                 message = "what a loop over an unknown list changes"
                 raise Unsupported(message)
 
-        self.machine.when(state, opposite(empty(source.member.source)), enter)
+        filled = opposite(empty(source.member.source))
+        self.machine.when(state, filled, partial(self.machine.inside, self.frame), enter)
         return found[0] if found else Mapped(source.member, present=False, element=None)
 
     def _mapped_entry(self, state: State, source: Mapped) -> Mapped:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sysconfig
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TypeAlias
 
 from parsolve.solver.arithmetic import Arithmetic
@@ -67,7 +69,7 @@ class Raised:
     stated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Gap:
     """The program does something there that cannot be executed on symbolic values."""
 
@@ -123,6 +125,15 @@ class Builtin(Symbolic):
     run: Callable[..., Value]
 
 
+@cache
+def is_library(file: str) -> bool:
+    """Whether the file is part of Python, not of a program or a package."""
+    paths = sysconfig.get_paths()
+    packages = (paths["purelib"], paths["platlib"])
+    inside = file.startswith((paths["stdlib"], paths["platstdlib"], "<frozen "))
+    return inside and not file.startswith(packages)
+
+
 class Core(ABC):
     """The state of an execution apart from the program's own state."""
 
@@ -134,6 +145,8 @@ class Core(ABC):
         self.gaps: list[Gap] = []
         self.frames: list[Frame] = []
         self.line = 0
+        self._lines: list[int] = []
+        """Where each frame's caller waits for it."""
         self.trying = 0
         """How many `try` statements are in progress: they need the states of exceptions."""
         self._open: list[object] = []
@@ -168,6 +181,15 @@ class Core(ABC):
         """Where the program is."""
         return Place(self.frame.file, self.line)
 
+    @property
+    def _own_place(self) -> Place:
+        """Where the program is, or where it calls Python's own library if it is in there."""
+        lines = [*self._lines[1:], self.line]
+        for frame, line in zip(reversed(self.frames), reversed(lines), strict=True):
+            if not is_library(frame.file):
+                return Place(frame.file, line)
+        return self.place
+
     def private(self, name: str) -> str:
         """The name as it stands in a class body: with the class's own if it is private."""
         owner = self.frame.owner.lstrip("_")
@@ -181,13 +203,13 @@ class Core(ABC):
         if len(self.frames) > DEEPEST:
             message = "calls nested without end"
             raise Unsupported(message)
-        line = self.line
+        self._lines.append(self.line)
         self.frames.append(frame)
         try:
             yield
         finally:
             self.frames.pop()
-            self.line = line
+            self.line = self._lines.pop()
 
     @contextmanager
     def opened(self, member: object) -> Iterator[None]:
@@ -241,7 +263,7 @@ class Core(ABC):
     def give_up(self, state: State, what: str) -> None:
         """Leave a gap here: nothing is known of what follows on this path."""
         if not state.dead and not is_impossible(state.condition):
-            self.gaps.append(Gap(what, self.place, state.condition))
+            self.gaps.append(Gap(what, self._own_place, state.condition))
         state.dead = True
 
     def attempt(self, state: State, action: Action, *given: Value) -> Value:
@@ -253,6 +275,14 @@ class Core(ABC):
         except Exception as error:  # noqa: BLE001  (no error here may end the execution)
             self.depart(state, error)
         return UNBOUND
+
+    def inside(self, frame: Frame, state: State, action: Action, *given: Value) -> Value:
+        """What the action gives in a frame; what stops it is on record as stopped there."""
+        with self.within(frame):
+            value = self.attempt(state, action, *given)
+        if state.dead:
+            raise Departed
+        return value
 
     def depart(self, state: State, error: Exception) -> None:
         """End the state, for what stopped it."""

@@ -28,13 +28,12 @@ from parsolve.solver.symbolic.lists import (
     statement,
 )
 from parsolve.solver.symbolic.merge import merged
-from parsolve.solver.symbolic.operators import binary, compare, truth
+from parsolve.solver.symbolic.operators import binary, compare, length_of_object, truth
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import (
     Condition,
     Departed,
     Instance,
-    Method,
     Mutable,
     Numbers,
     Refused,
@@ -277,10 +276,10 @@ def length(machine: Core, state: State, value: Value) -> Value:
         case Mutable() if value.kind is Iterator:
             raise Refused(TypeError)
         case Instance():
-            method = getattr(value.type, "__len__", None)
-            if method is None:
+            size = length_of_object(machine, state, value)
+            if size is None:
                 raise Refused(TypeError)
-            return machine.call(state, Method(method, value))
+            return size
     table = table_of(state, value)
     found = entries(state, value) if table is None else tuple(table.values())
     sure = sum(present is True for present, _ in found)

@@ -150,9 +150,9 @@ def formatted_by_percent(machine: Core, state: State, template: Value, values: V
         message = f"filling in {described(template)}"
         raise Unsupported(message)
 
-    def fill(here: State, *held: Value) -> Value:
+    def fill(here: State, *held: Value) -> None:
         examples = tuple(example(here, each) for each in held)
-        return tried(lambda: template % (examples if isinstance(values, tuple) else examples[0]))
+        tried(lambda: template % (examples if isinstance(values, tuple) else examples[0]))
 
     machine.lifted(state, fill, *(values if isinstance(values, tuple) else (values,)))
     return Text()
@@ -170,10 +170,10 @@ def formatted_by_name(
         message = f"filling in {described(template)}"
         raise Unsupported(message)
 
-    def fill(here: State, *held: Value) -> Value:
+    def fill(here: State, *held: Value) -> None:
         examples = [example(here, each) for each in held]
         positional, rest = examples[: len(arguments)], examples[len(arguments) :]
-        return tried(lambda: template.format(*positional, **dict(zip(named, rest, strict=True))))
+        tried(lambda: template.format(*positional, **dict(zip(named, rest, strict=True))))
 
     machine.lifted(state, fill, *arguments, *named.values())
     return Text()

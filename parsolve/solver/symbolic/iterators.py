@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from parsolve.solver.symbolic.calls import handled
 from parsolve.solver.symbolic.collect import entries, is_ordered, known_entries
 from parsolve.solver.symbolic.containers import (
     Body,
@@ -20,7 +21,7 @@ from parsolve.solver.symbolic.kinds import kind_of
 from parsolve.solver.symbolic.lists import Mapped, as_mapped, is_unknown
 from parsolve.solver.symbolic.methods import pairs_from
 from parsolve.solver.symbolic.operators import truth
-from parsolve.solver.symbolic.registry import Handlers
+from parsolve.solver.symbolic.registry import Handler, Handlers
 from parsolve.solver.symbolic.state import State
 from parsolve.solver.symbolic.values import (
     Mutable,
@@ -35,7 +36,20 @@ from parsolve.solver.symbolic.values import (
 HANDLERS = Handlers()
 
 
-def _collects(kind: type) -> Callable[..., Value]:
+def _by_case(handler: Handler) -> Handler:
+    """The handler, for arguments that may be one of several values."""
+
+    def run(machine: Core, state: State, *arguments: Value, **named: Value) -> Value:
+        return machine.lifted(
+            state,
+            lambda here, *held: handled(machine, here, handler, held, named),
+            *arguments,
+        )
+
+    return run
+
+
+def _collects(kind: type) -> Handler:
     def collect(machine: Core, state: State, values: Value = ()) -> Value:
         if is_unknown(values) and kind in {list, tuple}:
             if isinstance(values, Mapped):
@@ -52,7 +66,7 @@ def _collects(kind: type) -> Callable[..., Value]:
 
 
 for _kind in (tuple, list, set, frozenset):
-    HANDLERS[_kind] = _collects(_kind)
+    HANDLERS[_kind] = _by_case(_collects(_kind))
 
 
 @HANDLERS.of(dict)
@@ -85,6 +99,7 @@ def _lazily(
 
 
 @HANDLERS.of(zip)
+@_by_case
 def _zip(machine: Core, state: State, *sources: Value, strict: Value = False) -> Value:
     columns = [_readable(machine, state, each) for each in sources]
 
@@ -99,6 +114,7 @@ def _zip(machine: Core, state: State, *sources: Value, strict: Value = False) ->
 
 
 @HANDLERS.of(enumerate)
+@_by_case
 def _enumerate(machine: Core, state: State, source: Value, start: Value = 0) -> Value:
     if is_unknown(source):
         mapped = as_mapped(source)
@@ -116,6 +132,7 @@ def _enumerate(machine: Core, state: State, source: Value, start: Value = 0) -> 
 
 
 @HANDLERS.of(reversed)
+@_by_case
 def _reversed(machine: Core, state: State, source: Value) -> Value:
     if kind_of(source) in {set, frozenset, Iterator}:
         raise Refused(TypeError)
@@ -174,6 +191,7 @@ def _filter(machine: Core, state: State, function: Value, source: Value) -> Valu
 
 
 @HANDLERS.of(iter)
+@_by_case
 def _iter(machine: Core, state: State, source: Value) -> Value:
     if isinstance(source, Mutable) and source.kind is Iterator:
         return source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import partial
+from itertools import takewhile
 
 from parsolve.solver.symbolic.containers import each
 from parsolve.solver.symbolic.core import Action, Core
@@ -33,6 +34,8 @@ from parsolve.solver.symbolic.values import (
 
 Check = tuple[Condition, Action]
 """When a check in a loop strikes, and what happens then."""
+
+MORE = "a loop over an unknown list that does more than check entries"
 
 MOST_BREAKS = 256
 """Places where a loop whose end hangs on unknown values may have ended."""
@@ -103,16 +106,13 @@ def _over_unknown(machine: Core, state: State, node: ast.For, mapped: Mapped) ->
     Which of two checks strikes first hangs on the order of the entries, so where both do, that
     is a gap.
     """
+    body = list(takewhile(lambda each: not isinstance(each, ast.Continue), node.body))
+    checks: list[Check] = []
     with machine.opened(mapped.member):
         assign(machine, state, node.target, mapped.element)
         before = state.copy()
-        checks = [
-            check
-            for statement_ in node.body
-            for check in _check(
-                machine, state, statement_, mapped, first=statement_ is node.body[0]
-            )
-        ]
+        for statement_ in body:
+            checks += _check(machine, state, statement_, mapped, first=not checks)
         if not state.agrees(before):
             message = "what a loop over an unknown list changes"
             raise Unsupported(message)
@@ -138,16 +138,17 @@ def _check(
 ) -> list[Check]:
     """A statement of such a loop as a check; none for one that does nothing."""
     match node:
-        case ast.Pass() | ast.Continue() | ast.Expr(ast.Constant()):
+        case ast.Pass() | ast.Expr(ast.Constant()):
             return []
         case ast.If(test, body, []):
             denied = False
 
             def act(here: State) -> None:
+                frame = machine.frame
+                frame.continues = []
                 machine.execute(here, body)
-                if not here.dead:
-                    message = "a loop over an unknown list that does more than check entries"
-                    machine.give_up(here, message)
+                for end in (here, *frame.continues):
+                    machine.give_up(end, MORE)
                 raise Departed
 
         case ast.Assert(test):
@@ -157,8 +158,7 @@ def _check(
                 fail(machine, here, node)
 
         case _:
-            message = "a loop over an unknown list that does more than check entries"
-            raise Unsupported(message)
+            raise Unsupported(MORE)
 
     def evaluate(here: State) -> Value:
         value = machine.evaluate(here, test)

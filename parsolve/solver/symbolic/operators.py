@@ -106,7 +106,8 @@ def _binary(
 
 def _has_no_operators(value: Value) -> bool:
     """Whether it takes part in no operation but those handled apart from this."""
-    return is_numeric(value) or value is None or kind_of(value) in {str, list, tuple, dict, set}
+    others = {str, list, tuple, dict, set, frozenset}
+    return is_numeric(value) or value is None or kind_of(value) in others
 
 
 def _on_texts(operation: type[ast.operator], a: Value, b: Value) -> Value:
@@ -216,11 +217,29 @@ def _truth(machine: Core, state: State, value: Value) -> Condition:
 
 
 def _truth_of_object(machine: Core, state: State, value: Instance) -> Condition:
-    for name in ("__bool__", "__len__"):
-        method = getattr(value.type, name, None)
-        if method is not None:
-            return truth(machine, state, machine.call(state, Method(method, value)))
-    return True
+    method = getattr(value.type, "__bool__", None)
+    if method is None:
+        size = length_of_object(machine, state, value)
+        return size is None or opposite(terms.equal(size, 0))
+    found = machine.call(state, Method(method, value))
+    if not is_truth(found):
+        message = f"the truth of {described(value)}"
+        raise Unsupported(message)
+    return found
+
+
+def length_of_object(machine: Core, state: State, value: Instance) -> terms.Integer | None:
+    """What its ``__len__`` says, if it has one."""
+    method = getattr(value.type, "__len__", None)
+    if method is None:
+        return None
+    found = machine.call(state, Method(method, value))
+    if not is_numeric(found):
+        message = f"the length of {described(value)}"
+        raise Unsupported(message)
+    size = number(found)
+    machine.refuse(state, terms.less(size, 0), ValueError)
+    return size
 
 
 def compare(

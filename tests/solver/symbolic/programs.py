@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import count, product
-from types import ModuleType
+from types import BuiltinFunctionType, ModuleType
 from typing import Any
 
 import z3
@@ -376,6 +376,8 @@ def same(real: Any, said: Any) -> bool:  # noqa: ANN401
         return True
     if type(real) is not type(said):
         return False
+    if isinstance(real, BuiltinFunctionType):  # a method of another text of the same content
+        return True
     if isinstance(said, (tuple, list)):
         return len(said) == len(real) and all(map(same, real, said))
     if isinstance(said, dict):

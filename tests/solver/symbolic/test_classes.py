@@ -279,7 +279,7 @@ PROGRAMS = {
             def __init__(self, a):
                 self.a = a
             def __len__(self):
-                return self.a * self.a
+                return self.a - 1
 
         def f(a):
             return bool(A()), bool(B(a)), not C(a), len(C(a)), A() and 1

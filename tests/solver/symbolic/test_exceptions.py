@@ -364,6 +364,13 @@ PROGRAMS = {
             except KINDS:
                 return "handled"
         """,
+    "a generator that ends too early": """
+        def f(a, b):
+            first = next((v for v in (a, b) if v > 2), None)
+            if first is None:
+                return [next(u for u in (a,) if u > w) for w in (-1, 0)]
+            return list(next(u for u in (a, w) if u > 5) for w in (b, 6))
+        """,
     "a generator that fails": """
         def f(a, b):
             try:

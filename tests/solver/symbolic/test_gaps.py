@@ -342,6 +342,29 @@ def test_the_line_is_that_of_the_operation() -> None:
     assert str(program.gaps[0].place) == f"{program.file}:8"
 
 
+def test_a_gap_in_pythons_own_library_is_named_where_that_is_called() -> None:
+    program = agree(
+        """
+        import pathlib, textwrap
+
+        def g(v):
+            return [
+                pathlib.Path("x").exists()
+                for _ in (1,)
+            ]
+
+        def f(a, s):
+            if a > 1:
+                return g(a)
+            return textwrap.dedent(s)
+        """,
+        gaps=True,
+    )
+    assert {gap.place.file for gap in program.gaps} == {program.file}
+    lines = {program.line("pathlib.Path("), program.line("textwrap.dedent")}
+    assert {gap.place.line for gap in program.gaps} == lines
+
+
 def test_the_rest_keeps_its_meaning() -> None:
     program = agree(
         """

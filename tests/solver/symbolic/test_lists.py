@@ -60,6 +60,9 @@ EXPRESSIONS = {
     "optional truth": "bool(y)",
     "optional or nothing": "len(y or [])",
     "optional smallest": "min(y)",
+    "optional or nothing, counted": "any(v < 1 for _, v in enumerate(y or []))",
+    "optional or nothing, copied": "len(list(y or ()))",
+    "optional, copied": "len(tuple(y))",
     "optional entries": "all(v > 0 for v in y)",
     "optional guarded": "y is not None and len(y) != a",
     "through a helper": "every(x, a)",
@@ -138,6 +141,18 @@ PROGRAMS = {
             for v in x:
                 if p and v % 2:
                     raise ValueError("odd")
+            return "end"
+        """,
+    "a loop that goes on": """
+        def f(x):
+            for v in x:
+                "Only a text."
+                if v < 1:
+                    return "small"
+                pass
+                continue
+                if v % 2:
+                    return "never"
             return "end"
         """,
     "a loop of an optional list": """
@@ -267,6 +282,8 @@ def test_what_hangs_on_single_entries_is_a_gap(expression: str) -> None:
         "total += v",
         "if v % 2:\n            total += 1",
         "if v % 2:\n            continue\n        total = 1",
+        "if v % 2:\n            continue\n        if v < 1:\n            return 1",
+        "if v < 1:\n            if v % 2:\n                continue\n            return 1",
         "if v % 2:\n            return 1\n        else:\n            total = 2",
         "seen.append(v)",
         "if seen.append(1):\n            return 2",
