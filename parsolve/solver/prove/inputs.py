@@ -72,6 +72,23 @@ class Inputs:
         )
         return length, smallest, gcd
 
+    def off_default(self, field: Field) -> list[z3.BoolRef]:
+        """That the field is not at its default; nothing of the world, which has none."""
+        match field:
+            case Size(name=self.profile.world):
+                return []
+            case Flag(name, default=default):
+                return [z3.Not(z3.Bool(name)) if default else z3.Bool(name)]
+            case Choice(name, default=default):
+                return [z3.Int(name) != self.encoder.label(default)]
+            case Size():
+                absent = self.absent(field)
+                if absent is not None:
+                    return [z3.Not(absent)]
+                return [z3.Int(field.name) != field.default]
+            case Sizes():
+                return [z3.Int(f"{field.name}.length") != 0]
+
     def argument(self, field: Field) -> Any:  # noqa: ANN401
         """The field as a program's argument."""
         match field:

@@ -59,10 +59,13 @@ def find(
 ) -> Found:
     """A configuration that satisfies the assertions and, read in plain Python, ``holds``.
 
-    The solver holds what is known of every configuration, and is left as it was. Where its
-    proposals fail, it is asked about one small world after the other.
+    The solver holds what is known of every configuration, and is left as it was. It is asked for
+    plain configurations first; where its proposals fail, about one small world after the other.
     """
     world = z3.Int(catalogue.profile.world)
+    found = _plain(catalogue, solver, assertions, holds, deadline)
+    if found is not None:
+        return found
     found = _proposed(catalogue, solver, assertions, holds, deadline, FEW_PROPOSALS)
     if found is not None:
         return found
@@ -74,6 +77,52 @@ def find(
         if found is not None and found.values is not None:
             return found
     return _proposed(catalogue, solver, assertions, holds, deadline, MOST_PROPOSALS) or Found()
+
+
+def _plain(
+    catalogue: Catalogue,
+    solver: z3.Solver,
+    assertions: Sequence[z3.BoolRef],
+    holds: Holds,
+    deadline: Deadline,
+) -> Found | None:
+    """What comes of small models that leave as many fields as they can at their defaults.
+
+    Models of Z3's own choice have wild values everywhere, and with them rules that are violated
+    only when the arithmetic is true.
+    """
+    profile, inputs = catalogue.profile, catalogue.inputs
+    kept = [z3.Not(off) for field in profile.fields for off in inputs.off_default(field)]
+    kept += [z3.Int(profile.world) <= SMALL_WORLDS[-1], *_bounded(profile, 2 * SMALL_WORLDS[-1])]
+    solver.push()
+    try:
+        solver.add(*assertions)
+        proposals = 0
+        while proposals < MOST_PROPOSALS:
+            try:
+                result = decide(solver, deadline, kept)
+            except TimedOut:
+                return None
+            if result == z3.unsat:
+                core = {literal.get_id() for literal in solver.unsat_core()}
+                if not core:
+                    return Found(impossible=True)
+                kept = [literal for literal in kept if literal.get_id() not in core]
+                continue
+            if result != z3.sat:
+                return None
+            proposals += 1
+            model = solver.model()
+            values = inputs.values(model)
+            if holds(values):
+                return Found(values)
+            facts = list(_facts(catalogue.encoder.arithmetic, model))
+            if not facts:
+                return None
+            solver.add(*facts)
+        return None
+    finally:
+        solver.pop()
 
 
 def _bounded(profile: Profile, most: int) -> Iterator[z3.BoolRef]:

@@ -12,7 +12,6 @@ from functools import partial
 import z3
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.decide import decide
@@ -58,25 +57,9 @@ class _Rules:
         self.proposer = z3.SolverFor("QF_UFLIA")
         self.proposer.add(*self.theory, *arithmetic.laws())
         self.world = z3.Int(profile.world)
-        self.changed = [off for field in profile.fields if (off := self._is_off(field)) is not None]
-
-    def _is_off(self, field: object) -> z3.BoolRef | None:
-        """That the field is not at its default; the world never is."""
-        match field:
-            case Size(name=self.profile.world):
-                return None
-            case Flag(name, default=default):
-                return z3.Not(z3.Bool(name)) if default else z3.Bool(name)
-            case Choice(name, default=default):
-                return z3.Int(name) != self.catalogue.encoder.label(default)
-            case Size():
-                absent = self.catalogue.inputs.absent(field)
-                if absent is not None:
-                    return z3.Not(absent)
-                return z3.Int(field.name) != field.default
-            case Sizes():
-                return z3.Int(f"{field.name}.length") != 0
-        return None
+        self.changed = [
+            off for field in profile.fields for off in self.catalogue.inputs.off_default(field)
+        ]
 
     def decide(self, index: int, deadline: Deadline) -> Finding:
         """Find the smallest configurations, or the rules that imply this one."""
