@@ -56,8 +56,9 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        metavar="PATH",
-        help="A model's config.json in Hugging Face form, or the folder that holds it.",
+        metavar="NAME|PATH",
+        help="A model that parsolve models lists, or a config.json in Hugging Face form, or the "
+        "folder that holds one.",
         rich_help_panel="Model",
     ),
 ]

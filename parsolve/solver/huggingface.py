@@ -1,20 +1,36 @@
-"""A model's ``config.json`` in Hugging Face form, read as the facts that the rules ask for.
-
-Spellings and their order follow halo's lookup: for each spelling, the first value that is not
-null over the configuration and then its ``text_config``; the first spelling with a value that
-is not 0 wins. ``n_routed_experts`` (DeepSeek, GLM) reaches halo through an attribute map of
-transformers, so a reader of the raw file must add it.
-"""
+"""A model, by name or as a ``config.json``, read as the facts that the rules and memory ask for."""
 
 from __future__ import annotations
 
 import json
+import os
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parsolve.constraints.fields import Misuse
+from parsolve.constraints.models.catalogue import Preset
+from parsolve.constraints.models.config import shape_of
+from parsolve.constraints.models.lookup import (
+    EXPERT_FFN,
+    EXPERTS,
+    HEADS,
+    HIDDEN,
+    KV_HEADS,
+    TOP_K,
+    WINDOW,
+    ModelError,
+    Places,
+    count,
+    first,
+    places_of,
+)
+from parsolve.constraints.models.parameters import facts as memory_facts
+from parsolve.constraints.models.presets import known, nearest
+from parsolve.constraints.models.shape import Shape
+
+__all__ = ["ModelError", "ModelFacts", "model_fields", "read_model", "read_model_facts"]
 
 LARGEST_FILE = 10 * 2**20
 """Bytes; no config.json comes near."""
@@ -22,37 +38,76 @@ LARGEST_FILE = 10 * 2**20
 DEEPEST = 4
 """Levels of nested configurations that are looked at."""
 
-EXPERTS = (
-    "num_experts",
-    "num_local_experts",
-    "num_routed_experts",
-    "num_moe_experts",
-    "moe_num_experts",
-    "n_routed_experts",
-)
-TOP_K = ("num_experts_per_tok", "top_k_experts", "moe_router_topk", "num_active_experts", "top_k")
-EXPERT_FFN = (
-    "moe_intermediate_size",
-    "expert_intermediate_size",
-    "moe_ffn_hidden_size",
-    "intermediate_size",
-)
-WINDOW = ("max_position_embeddings", "max_seq_length", "n_positions")
-HEADS = ("num_attention_heads", "num_attention_heads_per_layer", "n_head")
-KV_HEADS = ("num_key_value_heads",)
 SINK_FAMILIES = ("gpt_oss",)
 
 
-class ModelError(Misuse):
-    """A model file that cannot be read. The message says what is wrong with which file."""
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """A model: the fields that rules read, its shape, and the preset if it was named.
 
-
-def read_model(path: str | Path) -> dict[str, object]:
-    """Fields of the halo profile that the file states: a config.json, or a folder with one.
-
-    Raises `ModelError`.
+    Where the size cannot be counted, ``shape`` is None and ``uncounted`` says why.
     """
-    file = Path(path)
+
+    fields: Mapping[str, object]
+    shape: Shape | None
+    uncounted: str = ""
+    preset: Preset | None = None
+
+    def counted(self) -> Shape:
+        """The shape. Raises `ModelError` where the size cannot be counted."""
+        if self.shape is None:
+            raise ModelError(self.uncounted)
+        return self.shape
+
+    def memory(self) -> dict[str, int]:
+        """What a memory model needs (`parsolve.constraints.models.parameters.facts`).
+
+        Raises `ModelError` where the size cannot be counted.
+        """
+        return memory_facts(self.counted())
+
+
+def read_model(model: str | Path) -> dict[str, object]:
+    """Fields of the halo profile that the model states.
+
+    It is a config.json, a folder with one, or the name of a preset; a path that exists wins,
+    and ``./name`` is always a path. Raises `ModelError`.
+    """
+    preset = _preset(model)
+    return model_fields(preset.config, preset.name) if preset else model_fields(*_read(Path(model)))
+
+
+def read_model_facts(model: str | Path) -> ModelFacts:
+    """Those fields, and the shape if its size can be counted. Raises `ModelError` as they do."""
+    preset = _preset(model)
+    config, name = (preset.config, preset.name) if preset else _read(Path(model))
+    fields = model_fields(config, name)
+    try:
+        return ModelFacts(fields, shape_of(config, name), preset=preset)
+    except ModelError as error:
+        return ModelFacts(fields, None, str(error), preset)
+
+
+def _preset(model: str | Path) -> Preset | None:
+    """The preset of that name; None if it is a path."""
+    if isinstance(model, Path) or _is_path(model):
+        return None
+    preset = known(model)
+    if preset is None:
+        message = f"cannot read {model:.80}: no such file, folder or model{nearest(model)}"
+        raise ModelError(message)
+    return preset
+
+
+def _is_path(model: str) -> bool:
+    return (
+        model.startswith((".", "/", "~"))
+        or model.endswith((".json", "/"))
+        or os.path.lexists(model)
+    )
+
+
+def _read(file: Path) -> tuple[Mapping[str, Any], str]:
     try:
         if file.is_dir():
             file = file / "config.json"
@@ -84,17 +139,16 @@ def read_model(path: str | Path) -> dict[str, object]:
     if not isinstance(loaded, dict):
         message = f"{file} holds no JSON object"
         raise ModelError(message)
-    return model_fields(loaded, str(file))
+    return loaded, str(file)
 
 
 def model_fields(config: Mapping[str, Any], name: str = "the configuration") -> dict[str, object]:
     """Fields of the halo profile that a loaded config.json states."""
-    nested = config.get("text_config")
-    places = (config, nested) if isinstance(nested, Mapping) else (config,)
+    places = places_of(config)
     inner = places[-1]
     facts: dict[str, object] = {"model_config": True}
 
-    experts = _count(places, EXPERTS, name)
+    experts = count(places, EXPERTS, name)
     facts["model_kind"] = "moe" if experts else "dense"
     if not experts and _speaks_of_experts(config):
         facts["model_kind"] = "unknown"
@@ -102,23 +156,23 @@ def model_fields(config: Mapping[str, Any], name: str = "the configuration") -> 
         ("num_experts", places, EXPERTS),
         ("num_experts_per_tok", (inner,), TOP_K),
         ("moe_intermediate_size", places, EXPERT_FFN),
-        ("hidden_size", places, ("hidden_size",)),
+        ("hidden_size", places, HIDDEN),
         ("max_position_embeddings", (inner,), WINDOW),
     ):
-        if value := _count(where, spellings, name):
+        if value := count(where, spellings, name):
             facts[field] = value
-    for field, spellings in (("num_attention_heads", HEADS), ("num_key_value_heads", KV_HEADS)):
-        if heads := _heads(places, spellings, name):
+    for field, spelled in (("num_attention_heads", HEADS), ("num_key_value_heads", KV_HEADS)):
+        if heads := _heads(places, spelled, name):
             facts[field] = heads
-    facts["mla"] = bool(_first(places, ("kv_lora_rank",)) or _first(places, ("qk_rope_head_dim",)))
-    layer_types = _first(places, ("layer_types",))
+    facts["mla"] = bool(first(places, ("kv_lora_rank",)) or first(places, ("qk_rope_head_dim",)))
+    layer_types = first(places, ("layer_types",))
     if isinstance(layer_types, list):
         facts["linear_attention_layers"] = "linear_attention" in layer_types
     kind = config.get("model_type")
     if isinstance(kind, str) and kind:
         facts["model_type"] = kind
         facts["live_attention_sinks"] = kind in SINK_FAMILIES
-    quantization = _first(places, ("quantization_config",))
+    quantization = first(places, ("quantization_config",))
     if isinstance(quantization, Mapping):
         method = str(quantization.get("quant_method", ""))
         key = "natively_quantized_experts" if method == "mxfp4" else "quantized"
@@ -138,33 +192,9 @@ def _speaks_of_experts(config: Mapping[str, Any], depth: int = DEEPEST) -> bool:
     return False
 
 
-def _first(places: Sequence[Mapping[str, Any]], spellings: Sequence[str]) -> Any:  # noqa: ANN401
-    """The first spelling's first value that is not null and not 0."""
-    for spelling in spellings:
-        value = next((p[spelling] for p in places if p.get(spelling) is not None), None)
-        if value:
-            return value
-    return None
-
-
-def _count(places: Sequence[Mapping[str, Any]], spellings: Sequence[str], name: str) -> int:
-    value = _first(places, spellings)
-    if isinstance(value, list):
-        # per-layer counts of the same quantity: expert layers agree, others state 0
-        stated = [entry for entry in value if entry]
-        if all(entry == stated[0] for entry in stated):
-            value = stated[0] if stated else None
-    if value is None:
-        return 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        message = f"{name}: {' or '.join(spellings[:2])} is not a positive integer: {value!r:.60}"
-        raise ModelError(message)
-    return value
-
-
-def _heads(places: Sequence[Mapping[str, Any]], spellings: Sequence[str], name: str) -> list[int]:
+def _heads(places: Places, spellings: Sequence[str], name: str) -> list[int]:
     """Every distinct number of heads, per-layer lists included."""
-    value = _first(places, spellings)
+    value = first(places, spellings)
     entries = value if isinstance(value, list) else [] if value is None else [value]
     if any(isinstance(n, bool) or not isinstance(n, int) or n < 0 for n in entries):
         message = f"{name}: {spellings[0]} is neither an integer nor a list of them"
