@@ -16,6 +16,7 @@ SUMMARIES = {
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
+    "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
     "schema": "Print the JSON schema of every answer.",
@@ -25,6 +26,7 @@ EXAMPLES = {
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
+    "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
     "schema": "parsolve schema > answer.schema.json",
@@ -34,6 +36,7 @@ FUNCTIONS = {
     "check": ("check", "check"),
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
+    "models": ("models", "models"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),
     "schema": ("schema", "schema"),

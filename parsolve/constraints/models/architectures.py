@@ -21,10 +21,11 @@ class Architecture:
     """The modules of one ``model_type``.
 
     ``qk_norm`` is what ``qk_norm_if`` switches. ``head_dim`` is the default of the class (0:
-    the hidden size over the heads); ``kv_heads`` is whether a config.json must state them
-    (else: as many as heads). ``positions`` is the number of learned positions beyond the
+    the hidden size over the heads). ``kv_heads`` must be stated, or are as many as heads unless
+    they are, or there is no such thing. ``positions`` is the number of learned positions beyond the
     context length, None for none. ``experts`` names the key of an expert's width; empty for
-    dense ones. ``first_dense`` is whether ``first_k_dense_replace`` must be stated.
+    dense ones. ``first_dense`` is whether ``first_k_dense_replace`` must be stated. Shared
+    experts have the biases of ``mlp_bias``, routed ones those of ``expert_bias``.
     """
 
     qkv_bias: Switch = False
@@ -35,7 +36,7 @@ class Architecture:
     sinks: bool = False
     mla: bool = False
     head_dim: int = 0
-    kv_heads: bool = True
+    kv_heads: Literal["stated", "optional", "none"] = "stated"
     norms: int = 2
     norm_vectors: int = 1
     matrices: int = 3
@@ -46,23 +47,27 @@ class Architecture:
     first_dense: bool = False
     shared: Literal["", "count", "width", "one"] = ""
     shared_gate: bool = False
+    expert_bias: bool = False
     router_bias: bool = False
     score_bias: bool = False
 
 
 LLAMA = Architecture(
-    qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, kv_heads=False
+    qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, mlp_bias=MLP_BIAS, kv_heads="optional"
 )
 PLAIN = Architecture()
 QWEN2 = Architecture(qkv_bias=True)
 QWEN3 = Architecture(qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, qk_norm="head", head_dim=128)
 QWEN3_MOE = replace(QWEN3, experts="moe_intermediate_size", head_dim=0)
 GEMMA = Architecture(qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, head_dim=256, tied=True)
+GLM = Architecture(qkv_bias=("attention_bias", True), head_dim=128)
+OLMO2 = replace(LLAMA, mlp_bias=False, qk_norm="all")
+COHERE = replace(LLAMA, mlp_bias=False, norms=1, tied=True)
 DEEPSEEK_V2 = Architecture(
     qkv_bias=ATTENTION_BIAS,
     o_bias=ATTENTION_BIAS,
     mla=True,
-    kv_heads=False,
+    kv_heads="optional",
     experts="moe_intermediate_size",
     first_dense=True,
     shared="count",
@@ -72,7 +77,7 @@ GPT = Architecture(
     qkv_bias=True,
     o_bias=True,
     mlp_bias=True,
-    kv_heads=False,
+    kv_heads="none",
     norm_vectors=2,
     matrices=2,
 )
@@ -105,10 +110,10 @@ ARCHITECTURES = {
     "gpt_oss": Architecture(
         qkv_bias=("attention_bias", True),
         o_bias=("attention_bias", True),
-        mlp_bias=True,
         sinks=True,
         head_dim=64,
         experts="intermediate_size",
+        expert_bias=True,
         router_bias=True,
     ),
     "glm4_moe": Architecture(
@@ -126,6 +131,7 @@ ARCHITECTURES = {
         mlp_bias=MLP_BIAS,
         qk_norm="head",
         experts="moe_intermediate_size",
+        first_dense=True,
         shared="count",
         score_bias=True,
     ),
@@ -144,14 +150,34 @@ ARCHITECTURES = {
     "gemma": GEMMA,
     "gemma2": replace(GEMMA, norms=4),
     "gemma3_text": replace(GEMMA, norms=4, qk_norm="head"),
-    "olmo2": Architecture(
-        qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, qk_norm="all", kv_heads=False
-    ),
+    "olmo": replace(LLAMA, mlp_bias=False, norm_vectors=0),
+    "olmo2": OLMO2,
+    "olmo3": OLMO2,
     "olmoe": Architecture(
         qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, qk_norm="all", experts="intermediate_size"
     ),
-    "cohere": Architecture(
-        qkv_bias=ATTENTION_BIAS, o_bias=ATTENTION_BIAS, kv_heads=False, norms=1, tied=True
+    "cohere": COHERE,
+    "cohere2": COHERE,
+    "dots1": replace(QWEN3_MOE, first_dense=True, shared="count", score_bias=True),
+    "glm": GLM,
+    "glm4": replace(GLM, norms=4),
+    "glm4_moe_lite": DEEPSEEK_V3,
+    "hunyuan_v1_dense": replace(LLAMA, mlp_bias=False, qk_norm="head"),
+    "ministral": PLAIN,
+    "seed_oss": Architecture(
+        qkv_bias=("attention_bias", True),
+        o_bias=("attention_out_bias", False),
+        mlp_bias=MLP_BIAS,
+        head_dim=128,
+    ),
+    "smollm3": replace(LLAMA, kv_heads="stated", tied=True),
+    "starcoder2": Architecture(
+        qkv_bias=("use_bias", True),
+        o_bias=("use_bias", True),
+        mlp_bias=("use_bias", True),
+        norm_vectors=2,
+        matrices=2,
+        tied=True,
     ),
     "gpt2": replace(GPT, tied=True, positions=0),
     "opt": replace(GPT, tied=True, positions=2),

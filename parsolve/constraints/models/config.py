@@ -84,7 +84,7 @@ class _Reader:
         if first(self.places, ("word_embed_proj_dim",)) not in {None, hidden}:
             raise self.error("word_embed_proj_dim differs from hidden_size, which is not modelled")
         attention = self.attention(has, hidden, depth)
-        sparse = [bool(has.experts) and self.is_sparse(has, i) for i in range(depth)]
+        sparse = self.sparse(has, depth)
         experts = self.experts(has) if any(sparse) else None
         dense = None if all(sparse) else self.dense(has, hidden, depth)
         return Shape(
@@ -131,16 +131,12 @@ class _Reader:
         return has
 
     def refuse_unknown_layers(self, depth: int) -> None:
-        kinds = first(self.places, ("layer_types",))
-        if not isinstance(kinds, list):
-            return
-        if unknown := sorted({str(kind) for kind in kinds} - ATTENTION_KINDS):
+        kinds = {str(kind) for kind in self.listed("layer_types", depth) or ()}
+        if unknown := sorted(kinds - ATTENTION_KINDS):
             raise self.error(
                 f"the parameters cannot be counted: layers of type {', '.join(unknown):.80} "
                 "are not modelled"
             )
-        if len(kinds) != depth:
-            raise self.error(f"layer_types has {len(kinds)} entries for {depth} layers")
 
     def attention(self, has: Architecture, hidden: int, depth: int) -> list[Attention]:
         all_heads = self.per_layer(HEADS, depth)
@@ -148,7 +144,9 @@ class _Reader:
             return [self.latent(has, heads) for heads in all_heads]
         stated = first(self.places, KV_HEADS) is not None
         explicit_null = any(place.get(KV_HEADS[0], 0) is None for place in self.places)
-        as_heads = not stated and (explicit_null or not has.kv_heads)
+        as_heads = has.kv_heads == "none" or (
+            not stated and (explicit_null or has.kv_heads == "optional")
+        )
         all_kv = all_heads if as_heads else self.per_layer(KV_HEADS, depth)
         norm = has.qk_norm if self.switch(has.qk_norm_if) else "none"
         found = []
@@ -215,32 +213,49 @@ class _Reader:
             top_k=top_k,
             width=width,
             matrices=has.matrices,
-            bias=self.switch(has.mlp_bias),
+            bias=has.expert_bias,
             shared_width=shared,
+            shared_bias=bool(shared) and self.switch(has.mlp_bias),
             shared_gate=has.shared_gate,
             router_bias=has.router_bias,
             score_bias=has.score_bias,
         )
 
-    def is_sparse(self, has: Architecture, layer: int) -> bool:
-        kinds = first(self.places, ("mlp_layer_types",))
-        if isinstance(kinds, list):
-            return kinds[layer : layer + 1] != ["dense"]
-        listed = first(self.places, ("moe_layers",))
-        if isinstance(listed, list):
-            return layer in listed
-        frequency = first(self.places, ("moe_layer_freq",))
-        if isinstance(frequency, list):
-            return bool(frequency[layer : layer + 1] != [0])
-        step = count(self.places, ("decoder_sparse_step", "interleave_moe_layer_step"), self.name)
-        dense = first(self.places, ("mlp_only_layers",))
+    def sparse(self, has: Architecture, depth: int) -> list[bool]:
+        """Which layers have experts."""
+        if not has.experts:
+            return [False] * depth
+        listed = self.listed("mlp_layer_types", depth)
+        if listed is not None:
+            return [kind == "sparse" for kind in listed]
+        frequencies = self.listed("moe_layer_freq", depth)
+        if frequencies is not None:
+            return [bool(frequency) for frequency in frequencies]
+        chosen = first(self.places, ("moe_layers",))
+        if isinstance(chosen, list):
+            return [layer in chosen for layer in range(depth)]
         leading = self.need_or_none(("first_k_dense_replace",)) if has.first_dense else 0
-        return (
+        frequency = count(self.places, ("moe_layer_freq",), self.name) or 1
+        steps = ("decoder_sparse_step", "interleave_moe_layer_step")
+        step = count(self.places, steps, self.name) or 1
+        dense = first(self.places, ("mlp_only_layers",))
+        without = dense if isinstance(dense, list) else []
+        return [
             layer >= leading
-            and layer % (count(self.places, ("moe_layer_freq",), self.name) or 1) == 0
-            and (layer + 1) % (step or 1) == 0
-            and not (isinstance(dense, list) and layer in dense)
-        )
+            and layer % frequency == 0
+            and (layer + 1) % step == 0
+            and layer not in without
+            for layer in range(depth)
+        ]
+
+    def listed(self, key: str, depth: int) -> list[object] | None:
+        """A list with one entry for every layer, if there is one."""
+        value = first(self.places, (key,))
+        if not isinstance(value, list):
+            return None
+        if len(value) != depth:
+            raise self.error(f"{key} has {len(value)} entries for {depth} layers")
+        return value
 
     def left_out(self) -> tuple[str, ...]:
         parts = []

@@ -117,11 +117,12 @@ def _layer(layer: Layer, shape: Shape) -> Parameters:
             norms=norms,
         )
     expert = _ffn(ffn.width, ffn.matrices, hidden, bias=ffn.bias)
+    shared = _ffn(ffn.shared_width, ffn.matrices, hidden, bias=ffn.shared_bias)
     return Parameters(
         attention=_attention(attention, hidden),
         routed_experts=ffn.count * expert,
         idle=(ffn.count - ffn.top_k) * expert,
-        shared_experts=ffn.matrices * hidden * ffn.shared_width + ffn.shared_gate * hidden,
+        shared_experts=shared + ffn.shared_gate * hidden,
         router=ffn.count * (hidden + ffn.router_bias + ffn.score_bias),
         norms=norms,
     )

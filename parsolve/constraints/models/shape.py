@@ -51,6 +51,7 @@ class Experts:
     matrices: int = 3
     bias: bool = False
     shared_width: int = 0
+    shared_bias: bool = False
     shared_gate: bool = False
     router_bias: bool = False
     score_bias: bool = False
@@ -69,9 +70,9 @@ class Layer:
 class Shape:
     """A decoder-only transformer.
 
-    ``norm_vectors`` is 1 for RMSNorm and LayerNorm without bias, 2 for LayerNorm;
-    ``positions`` counts learned position embeddings. ``left_out`` names the modules of the
-    model that are no part of the shape, such as a vision tower or MTP layers.
+    ``norm_vectors`` is 1 for RMSNorm and LayerNorm without bias, 2 for LayerNorm, 0 for norms
+    without parameters; ``positions`` counts learned position embeddings. ``left_out`` names the
+    modules of the model that are no part of the shape, such as a vision tower or MTP layers.
     """
 
     name: str
