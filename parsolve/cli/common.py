@@ -56,9 +56,9 @@ Model = Annotated[
     str | None,
     typer.Option(
         "--model",
-        metavar="NAME|PATH",
-        help="A model that parsolve models lists, or a config.json in Hugging Face form, or the "
-        "folder that holds one.",
+        metavar="NAME",  # a longer one cuts the options' names in help of 80 columns
+        help="A model that parsolve models lists, or the path of a config.json in Hugging Face "
+        "form, or of the folder that holds it.",
         rich_help_panel="Model",
     ),
 ]

@@ -46,15 +46,15 @@ def show_list(models: Sequence[ModelFacts]) -> None:
         rows.append(
             [
                 shape.name,
-                f"{whole.total / BILLION:>9,.2f}",
-                f"{whole.active / BILLION:>9,.2f}",
+                _billions(whole.total),
+                _billions(whole.active),
                 str(len(shape.layers)),
                 str(shape.hidden_size),
                 f"{experts.count:>3} top {experts.top_k}" if experts else "-",
                 _kind(shape),
             ]
         )
-    headings = ("name", "total (B)", "active (B)", "layers", "hidden", "experts", "kind")
+    headings = ("name", "   total", "  active", "layers", "hidden", "experts", "kind")
     Screen().table(headings, rows)
 
 
@@ -86,6 +86,10 @@ def show(model: ModelFacts) -> None:
         said = "exactly this" if total == preset.published else f"this is {off:+.2%}"
         screen.entry("published", f"{preset.published:,}; {said}")
         screen.entry("source", preset.source)
+
+
+def _billions(number: int) -> str:
+    return f"{number / BILLION:>7.2f}B"
 
 
 def _split(parameters: Parameters) -> dict[str, int]:

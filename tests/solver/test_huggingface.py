@@ -12,7 +12,13 @@ from typing import Any as Anything
 import pytest
 
 from parsolve.solver.check import check
-from parsolve.solver.huggingface import LARGEST_FILE, ModelError, model_fields, read_model
+from parsolve.solver.huggingface import (
+    LARGEST_FILE,
+    ModelError,
+    model_fields,
+    read_model,
+    read_model_facts,
+)
 from tests.solver.questions import HALO
 
 Facts = dict[str, Anything]
@@ -194,6 +200,60 @@ def test_what_is_read_can_be_checked(name: str) -> None:
     facts = model_fields(json.loads(READ[name][0]))
     answer = check(HALO.config({"world_size": 8, **facts}))
     assert answer.config["model_kind"] in {"dense", "moe"}
+
+
+def test_a_name_is_read_as_its_file_would_be() -> None:
+    facts = read_model("openai/gpt-oss-20b")
+    assert facts == read_model_facts("gpt-oss-20b").fields
+    assert (facts["num_experts"], facts["num_attention_heads"]) == (32, [64])
+    assert "natively_quantized_experts" not in facts
+    assert read_model("gpt3-175b")["hidden_size"] == 12288
+
+
+def test_an_existing_path_wins_over_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gpt2").mkdir()
+    written(tmp_path / "gpt2", LLAMA)
+    assert read_model("gpt2")["model_type"] == "llama"
+    assert read_model_facts("gpt2").preset is None
+    assert read_model("gpt2-xl")["model_type"] == "gpt2"
+
+
+@pytest.mark.parametrize("name", ["./gpt2", "gpt2/", "gpt2.json", "/gpt2", Path("gpt2")])
+def test_a_path_is_no_name(
+    name: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModelError, match="No such file or directory"):
+        read_model(name)
+
+
+def test_an_unknown_name_is_told_the_near_ones() -> None:
+    with pytest.raises(ModelError) as caught:
+        read_model("qwen3-9b")
+    assert str(caught.value).startswith(
+        "cannot read qwen3-9b: no such file, folder or model: did you mean qwen3-8b"
+    )
+
+
+def test_what_a_memory_model_needs() -> None:
+    found = read_model_facts("mixtral-8x7b")
+    assert found.preset is not None
+    assert found.counted().name == found.preset.name == "mixtral-8x7b"
+    memory = found.memory()
+    assert memory["routed_expert_parameters"] == 32 * 8 * 3 * 4096 * 14336
+    assert memory["embedding_parameters"] == 32000 * 4096
+
+
+def test_a_file_that_cannot_be_counted_is_still_read(tmp_path: Path) -> None:
+    file = written(tmp_path, QWEN3_NEXT)
+    found = read_model_facts(file)
+    assert found.fields == read_model(file)
+    assert found.shape is None
+    with pytest.raises(ModelError) as caught:
+        found.memory()
+    assert str(caught.value) == found.uncounted
+    assert found.uncounted.startswith(f"{file}: the parameters of qwen3_next cannot be counted")
 
 
 def test_gpt_oss_in_mxfp4_cannot_be_wrapped() -> None:
