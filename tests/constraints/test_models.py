@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parsolve.constraints.models.architectures import ARCHITECTURES, NOT_MODELLED
 from parsolve.constraints.models.catalogue import PRESETS, Preset
@@ -53,6 +55,13 @@ EXACT = {
     "qwen3-8b": 8_190_735_360,
 }
 """What the published safetensors files, or the papers, add up to."""
+
+SPECIAL = (
+    *("text_config", "vision_config", "layer_types", "mlp_layer_types", "moe_layers"),
+    *("moe_layer_freq", "mlp_only_layers", "decoder_sparse_step", "tie_word_embeddings"),
+    *("head_dim", "attention_bias", "word_embed_proj_dim", "num_nextn_predict_layers"),
+)
+"""Keys that are read beside the numbers."""
 
 LLAMA = {
     "model_type": "llama",
@@ -387,6 +396,8 @@ class TestConfig:
             ({**LLAMA, "num_attention_heads": [4]}, "num_attention_heads has 1 entries for 2"),
             ({**LLAMA, "num_attention_heads": [4, 0]}, "has an entry that is no positive integer"),
             ({**LLAMA, "num_attention_heads": 3}, "head_dim is missing, and hidden_size 8 is no"),
+            ({**LLAMA, "num_key_value_heads": 3}, "num_key_value_heads 3 does not divide 4 heads"),
+            ({**LLAMA, "attention_bias": "no"}, "attention_bias is neither true nor false: 'no'"),
             ({**LLAMA, "vocab_size": "many"}, "vocab_size is not a positive integer: 'many'"),
             ({**LLAMA, "vocab_size": 10**10}, "vocab_size is beyond any real model: 10000000000"),
             ({**LLAMA, "num_hidden_layers": 5000}, "num_hidden_layers is beyond any real model"),
@@ -400,6 +411,20 @@ class TestConfig:
             shape_of(config)
         assert message in str(caught.value)
         assert len(str(caught.value)) < 300
+
+    @given(st.data())
+    def test_whatever_stands_there_is_counted_or_refused(self, data: st.DataObject) -> None:
+        config = dict(data.draw(st.sampled_from([row["config"] for row in RECORDED])))
+        keys = st.sampled_from([*config, *DECIDES, *SPECIAL])
+        plain = st.none() | st.booleans() | st.integers(-1, 5) | st.just(2**70)
+        some: st.SearchStrategy[Any] = st.one_of(plain, st.text(), st.floats())
+        junk = st.one_of(some, st.lists(some, max_size=4), st.dictionaries(st.text(), some))
+        config |= data.draw(st.dictionaries(keys, junk, max_size=3))
+        try:
+            found = count(shape_of(config))
+        except ModelError:
+            return
+        assert 0 < found.active <= found.total
 
     @pytest.mark.parametrize("kind", NOT_MODELLED)
     def test_what_is_not_modelled_is_refused_by_name(self, kind: str) -> None:

@@ -81,7 +81,7 @@ class _Reader:
         if depth > MOST_ENTRIES:
             raise self.error(f"num_hidden_layers is beyond any real model: {depth}")
         self.refuse_unknown_layers(depth)
-        if first(self.places, ("word_embed_proj_dim",)) not in {None, hidden}:
+        if count(self.places, ("word_embed_proj_dim",), self.name) not in {0, hidden}:
             raise self.error("word_embed_proj_dim differs from hidden_size, which is not modelled")
         attention = self.attention(has, hidden, depth)
         sparse = self.sparse(has, depth)
@@ -157,6 +157,8 @@ class _Reader:
                     f"head_dim is missing, and hidden_size {hidden} is no multiple of {heads} "
                     "heads: it decides the attention parameters"
                 )
+            if heads % kv_heads:
+                raise self.error(f"num_key_value_heads {kv_heads} does not divide {heads} heads")
             width = width or hidden // heads
             found.append(
                 Attention(
@@ -297,10 +299,10 @@ class _Reader:
         if isinstance(switch, bool):
             return switch
         key, default = switch
-        for place in self.places:
-            if place.get(key) is not None:
-                return bool(place[key])
-        return default
+        stated = next((place[key] for place in self.places if place.get(key) is not None), default)
+        if not isinstance(stated, bool):
+            raise self.error(f"{key} is neither true nor false: {stated!r:.60}")
+        return stated
 
     def error(self, message: str) -> ModelError:
         return ModelError(f"{self.name}: {message}")
