@@ -15,6 +15,7 @@ from typing import Any
 
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
+from parsolve.constraints.formula import fields_of
 from parsolve.reference import halo as reference
 
 HALO = PROFILES["halo"]
@@ -230,6 +231,12 @@ REFERENCE_FIELDS = frozenset(inspect.signature(reference.validate).parameters)
 """What the independent validator reads; it has no parameter for fields that no rule reads."""
 
 
+_ACCOUNT = fields_of(*HALO.account.named) if HALO.account else frozenset()
+_READ = fields_of(*(node for rule in HALO.rules for node in rule.nodes), *HALO.derived)
+GATED = tuple(field for field in HALO.fields if field.name in _READ or field.name not in _ACCOUNT)
+"""Fields of the gate: those that only the memory account reads change no verdict."""
+
+
 def divisors(n: int) -> list[int]:
     """Every divisor, in order."""
     return [d for d in range(1, n + 1) if n % d == 0]
@@ -287,7 +294,7 @@ def drawn(rng: random.Random, bundle: Bundle) -> dict[str, Any]:
 
 def disturb(rng: random.Random, given: dict[str, Any]) -> None:
     """Change one field that the layout does not fix, or an axis."""
-    field = rng.choice(HALO.fields)
+    field = rng.choice(GATED)
     if field.name in given and field.name not in AXES:
         return
     match field:

@@ -16,6 +16,7 @@ SUMMARIES = {
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
+    "memory": "Say what fills each GPU, part by part, and whether it fits.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
@@ -26,6 +27,7 @@ EXAMPLES = {
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
+    "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
     "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
@@ -36,6 +38,7 @@ FUNCTIONS = {
     "check": ("check", "check"),
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
+    "memory": ("memory", "memory"),
     "models": ("models", "models"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),

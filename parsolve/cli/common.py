@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
@@ -20,6 +20,10 @@ from parsolve.constraints.profile import Profile
 YES, NO, MISUSE, UNDECIDED = 0, 1, 2, 3
 EXIT = {
     "accepted": YES,
+    "fits": YES,
+    "near": YES,
+    "known": YES,
+    "over": NO,
     "solutions": YES,
     "best": YES,
     "proved": YES,
@@ -60,6 +64,16 @@ Model = Annotated[
         help="A model that parsolve models lists, or the path of a config.json in Hugging Face "
         "form, or of the folder that holds it.",
         rich_help_panel="Model",
+    ),
+]
+Gpu = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu",
+        metavar="NAME",
+        help="GPU, such as h100, a100-40 or gb200: sets its memory as a bound, and the usual "
+        "GPUs per node and NVLink domain where they divide the world.",
+        rich_help_panel="Cluster",
     ),
 ]
 Where = Annotated[
@@ -119,14 +133,44 @@ def write_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def gathered(chosen: Profile, given: Mapping[str, object], model: str | None) -> dict[str, object]:
-    """What the user said, over what the model's file says, over the environment."""
-    facts = dict(given)
-    if model is not None:
-        from parsolve.solver.huggingface import read_model  # noqa: PLC0415
+def gathered(
+    chosen: Profile,
+    given: Mapping[str, object],
+    model: str | None,
+    gpu: str | None = None,
+    sizes: Sequence[int] = (),
+) -> dict[str, object]:
+    """What the user said, over what the model's file and the GPU say, over the environment.
 
-        facts = {**read_model(model), **facts}
+    ``sizes`` are the worlds: a GPU's usual node and NVLink domain count where they divide them.
+    """
+    facts = dict(given)
+    if gpu is not None:
+        facts = {**_of_gpu(chosen, gpu, sizes), **facts}
+    if model is not None:
+        from parsolve.solver.huggingface import read_model_facts  # noqa: PLC0415
+
+        found = read_model_facts(model)
+        size = found.memory() if found.shape is not None or facts.get("gpu_memory") else {}
+        counted = {name: value for name, value in size.items() if value}  # 0: there are none
+        known = {**found.fields, **counted}
+        facts = {**{n: v for n, v in known.items() if n in chosen.field_of}, **facts}
     return with_environment(chosen, facts)
+
+
+def _of_gpu(chosen: Profile, gpu: str, sizes: Sequence[int]) -> dict[str, object]:
+    """Fields of the cluster that the GPU's name tells."""
+    from parsolve.constraints.memory.hardware import gpu_named  # noqa: PLC0415
+
+    named = gpu_named(gpu)
+    facts: dict[str, object] = {"gpu_memory": named.memory}
+    if all(size % named.gpus_per_node == 0 for size in sizes):
+        facts["gpus_per_node"] = named.gpus_per_node
+        if named.nvlink_domain > named.gpus_per_node and all(
+            size % named.nvlink_domain == 0 for size in sizes
+        ):
+            facts["nvlink_domain_size"] = named.nvlink_domain
+    return {name: value for name, value in facts.items() if name in chosen.field_of}
 
 
 def one_world(text: str) -> int:

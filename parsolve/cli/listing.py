@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import chain
 
 from parsolve.cli.screen import Screen
-from parsolve.cli.text import differences, summary_cells
+from parsolve.cli.text import differences, summary_cells, summary_columns
 from parsolve.constraints.formula import fields_of
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Solution, as_data, to_json
@@ -76,13 +76,17 @@ def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
     profile = query.profile
     several = len(query.worlds) > 1
     digits = len(str(query.worlds[-1]))
-    widths = [max(len(c.heading), digits, 6) for c in profile.summary]
-    heads = [c.heading.rjust(w) for c, w in zip(profile.summary, widths, strict=True)]
+    rows = iter(solutions)
+    first = next(rows, None)
+    summary = summary_columns(profile, first.derived if first else {})
+    widths = [max(len(c.heading), digits, 10 if c.heading == "memory" else 6) for c in summary]
+    heads = [c.heading.rjust(w) for c, w in zip(summary, widths, strict=True)]
     screen = Screen()
     lead = f"{'world':>{max(5, digits)}}  " if several else ""
     screen.line(f"  {lead}{'  '.join(heads)}  options", "bold")
-    for solution in solutions:
-        cells = [c.rjust(w) for c, w in zip(summary_cells(profile, solution), widths, strict=True)]
+    for solution in chain(() if first is None else (first,), rows):
+        found = summary_cells(profile, solution, summary)
+        cells = [c.rjust(w) for c, w in zip(found, widths, strict=True)]
         world = solution.config[profile.world]
         lead = f"{world:>{max(5, digits)}}  " if several else ""
         screen.line(f"  {lead}{'  '.join(cells)}  {differences(profile, solution.config)}")

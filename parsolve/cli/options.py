@@ -11,7 +11,7 @@ import typer
 
 from parsolve import MOST_WORLDS
 from parsolve.constraints import DEFAULT_PROFILE, PROFILES
-from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
+from parsolve.constraints.fields import Bytes, Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 
 GIVEN = "given"
@@ -158,6 +158,8 @@ def _parameter(field: Field) -> inspect.Parameter:
     match field:
         case Flag():
             kind, name, metavar = bool | None, f"--{field.flag}/--no-{field.flag}", " "
+        case Bytes():
+            kind, metavar = str | None, "SIZE"
         case Size():
             kind, metavar = int | None, "N"
         case Choice():
@@ -166,7 +168,9 @@ def _parameter(field: Field) -> inspect.Parameter:
             kind, metavar = str | None, "N,N"
     option = typer.Option(
         name,
-        parser=_number_or_unset if isinstance(field, Size) and field.optional else None,
+        parser=_number_or_unset
+        if isinstance(field, Size) and field.optional and metavar == "N"
+        else None,
         help=_help(field),
         rich_help_panel=field.panel,
         metavar=metavar,

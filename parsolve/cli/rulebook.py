@@ -8,6 +8,7 @@ from typing import Any
 from parsolve.cli.screen import Screen
 from parsolve.cli.text import option
 from parsolve.constraints.describe import words
+from parsolve.constraints.fields import Size
 from parsolve.constraints.profile import Profile
 from parsolve.constraints.rule import ALWAYS
 from parsolve.solver.check import check
@@ -15,7 +16,7 @@ from parsolve.solver.check import check
 
 def entry(profile: Profile, index: int) -> dict[str, Any]:
     """Everything about the rule as plain data; the example's verdict is computed."""
-    rule = profile.rules[index]
+    rule = profile.limits[index]
     rejected = profile.config(rule.example.rejects)
     return {
         "rule": rule.id,
@@ -40,7 +41,7 @@ def show_list(profile: Profile, indices: Sequence[int]) -> None:
     screen = Screen()
     stage = ""
     for index in indices:
-        rule = profile.rules[index]
+        rule = profile.limits[index]
         if rule.stage != stage:
             stage = rule.stage
             screen.line(stage, "bold")
@@ -51,9 +52,9 @@ def show_list(profile: Profile, indices: Sequence[int]) -> None:
 def show(profile: Profile, index: int) -> None:
     """The rule, its reason and source, what it rejects and what to do instead."""
     screen = Screen()
-    rule = profile.rules[index]
+    rule = profile.limits[index]
     rejected = profile.config(rule.example.rejects)
-    screen.headline(rule.id, f"[{profile.name}] rule {index + 1} of {len(profile.rules)}", "bold")
+    screen.headline(rule.id, f"[{profile.name}] rule {index + 1} of {len(profile.limits)}", "bold")
     screen.entry("stage", rule.stage)
     if rule.when is not ALWAYS:
         screen.entry("when", words(rule.when))
@@ -73,4 +74,7 @@ def show(profile: Profile, index: int) -> None:
 
 
 def _options(profile: Profile, given: Any) -> str:  # noqa: ANN401  (an example's values)
-    return " ".join(option(profile.field_of[name], value) for name, value in given.items())
+    fields = {name: profile.field_of[name] for name in given}
+    counted = [n for n, field in fields.items() if isinstance(field, Size) and not field.flag]
+    shown = [option(fields[n], value) for n, value in given.items() if n not in counted]
+    return " ".join([*shown, "(with a model's sizes)"] if len(counted) > 1 else shown)

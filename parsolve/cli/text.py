@@ -7,18 +7,20 @@ from typing import Any, TextIO
 
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Field, Flag, Size, Sizes
-from parsolve.constraints.profile import Profile, holds
+from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
+from parsolve.constraints.profile import Column, Profile, holds
 from parsolve.solver.answer import (
     Accepted,
     Best,
     Caution,
     Conflict,
     Goal,
+    Memory,
     Rejected,
     Repair,
     Solution,
     Undecided,
+    Usage,
     Violation,
 )
 from parsolve.solver.repair import MOST_CHANGES
@@ -39,6 +41,8 @@ def option(field: Field, value: object) -> str:
         return f"--{field.flag}" if value else f"--no-{field.flag}"
     if isinstance(field, Sizes) and isinstance(value, (list, tuple)):
         return f"--{field.flag} {','.join(map(str, value))}"
+    if isinstance(field, Bytes) and isinstance(value, int):
+        return f"--{field.flag} {size_text(value)}"
     return f"--{field.flag} {'unset' if value is None else value}"
 
 
@@ -145,6 +149,8 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
     if changed := effective(profile, answer.config, answer.derived):
         screen.entry("effective", changed)
     screen.entry("derived", quantities(answer.derived))
+    if answer.memory is not None:
+        screen.entry("memory", usage_words(answer.memory))
     show_cautions(screen, answer.warnings)
     from parsolve.solver.unjudged import unjudged  # noqa: PLC0415  (a rejection needs it not)
 
@@ -162,6 +168,8 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
         show_violation(screen, violation)
     if changed := effective(profile, answer.config, answer.derived):
         screen.entry("effective", changed)
+    if answer.memory is not None:
+        screen.entry("memory", usage_words(answer.memory))
     show_cautions(screen, answer.warnings)
     if answer.repairs:
         show_repairs(screen, profile, answer.repairs)
@@ -212,6 +220,63 @@ def show_cautions(screen: Screen, cautions: Iterable[Caution]) -> None:
         screen.entry("warning", f"{caution.warning}: {caution.reason}{numbers}")
 
 
+STATES = {"fits": ("fits", YES), "near": ("near the limit", OPEN), "over": ("does not fit", NO)}
+
+BAR = 24
+"""Characters of a bar that stands for the GPU's memory, or for the total."""
+
+
+def usage_words(usage: Usage) -> str:
+    """The total against the limit, and its largest parts."""
+    parts = sorted(
+        ((n, size) for n, size in usage.bytes.items() if n not in {"allocated", "total"}),
+        key=lambda part: -part[1],
+    )
+    largest = ", ".join(f"{name.replace('_', ' ')} {gib(size)}" for name, size in parts[:3] if size)
+    against = f" of {gib(usage.limit)}" if usage.limit is not None else ""
+    word = f"{STATES[usage.state][0]}: " if usage.state else ""
+    return f"{word}{gib(usage.bytes['total'])}{against} on the fullest GPU ({largest}, ...)"
+
+
+def show_memory(screen: Screen, answer: Memory) -> None:
+    """The account: each part with a bar and how it is computed, the state, what would fit."""
+    profile = PROFILES[answer.profile]
+    word, style = STATES[answer.state] if answer.state else ("memory", "bold")
+    limit = "" if answer.limit is None else f" of {gib(answer.limit)}"
+    screen.headline(
+        word,
+        f"[{profile.name}] {gib(answer.bytes['total'])}{limit} on the fullest GPU; "
+        f"{differences(profile, answer.config)} on {answer.config[profile.world]} GPUs",
+        style,
+    )
+    screen.line()
+    whole = max(answer.limit or 0, answer.bytes["total"])
+    account = profile.account
+    assert account is not None  # noqa: S101  (an answer about memory comes from an account)
+    assumes = {part.name: part.assumes for part in account.parts}
+    sizes = {**{name: answer.bytes[name] for name in assumes}, "total": answer.bytes["total"]}
+    for name, size in sorted(sizes.items(), key=lambda part: (part[0] == "total", -part[1])):
+        filled = round(BAR * size / whole)
+        bar = screen.styled("#" * filled, style if name == "total" else "") + "." * (BAR - filled)
+        screen.line(f"  {name:<12} {size / 2**30:>8.2f} GiB  {bar}  {100 * size / whole:5.1f}%")
+    screen.line()
+    screen.entry(
+        "peak",
+        f"at the {answer.peak}; {gib(answer.bytes['allocated'])} as PyTorch "
+        "reports it, without the reserve",
+    )
+    for position, (name, how) in enumerate(assumes.items()):
+        screen.entry("how" if position == 0 else "", f"{name}: {how}")
+    if answer.assumed:
+        screen.entry("assumed", ", ".join(answer.assumed))
+    if answer.violated:
+        screen.entry("refused", f"by {', '.join(answer.violated)}, whatever its memory")
+    if answer.repairs:
+        show_repairs(screen, profile, answer.repairs)
+    elif answer.repairs is not None:
+        screen.entry("nearest", f"no change of at most {MOST_CHANGES} knobs fits and is accepted")
+
+
 def show_best(screen: Screen, answer: Best) -> None:
     """The optimum, who reaches it, how to launch the first, and why it is the optimum."""
     profile = PROFILES[answer.profile]
@@ -222,7 +287,8 @@ def show_best(screen: Screen, answer: Best) -> None:
         reach = "lie on the front" if answer.count != 1 else "lies on the front"
     else:
         goals = ", ".join(
-            f"{goal.quantity} = {goal.value} ({_extreme(goal)})" for goal in answer.objectives
+            f"{goal.quantity} = {amount(profile, goal.quantity, goal.value)} ({_extreme(goal)})"
+            for goal in answer.objectives
         )
         screen.headline("best", f"[{profile.name}] {goals}, {proved}", YES)
         reach = "reach it" if answer.count != 1 else "reaches it"
@@ -264,7 +330,7 @@ def show_solutions(
 ) -> None:
     """A table: rank, world if it varies, objectives, options, summary quantities."""
     solutions = list(solutions)
-    columns = list(profile.summary)
+    columns = summary_columns(profile, solutions[0].derived if solutions else {})
     shown_quantities = {
         getattr(profile.quantity_of.get(goal.quantity), "name", goal.quantity): goal.quantity
         for goal in objectives
@@ -280,9 +346,12 @@ def show_solutions(
         row = [str(position)]
         if several_worlds:
             row.append(str(solution.config[profile.world]))
-        row += [str(solution.objectives[text] if solution.objectives else "") for text in extra]
+        row += [
+            amount(profile, text, solution.objectives[text]) if solution.objectives else ""
+            for text in extra
+        ]
         row.append(differences(profile, solution.config))
-        row += summary_cells(profile, solution)
+        row += summary_cells(profile, solution, columns)
         rows.append(row)
     screen.table(headings, rows)
 
@@ -291,15 +360,27 @@ def _names(columns: Iterable[object]) -> set[str]:
     return {getattr(column, "quantity", "") for column in columns}
 
 
-def summary_cells(profile: Profile, solution: Solution) -> list[str]:
-    """The cells of the profile's summary for one configuration."""
+def summary_columns(profile: Profile, derived: Mapping[str, Any]) -> list[Column]:
+    """The profile's summary, and the memory of a GPU where it is known."""
+    total = () if profile.account is None else (profile.account.total.name,)
+    return [*profile.summary, *(Column(name, "memory") for name in total if name in derived)]
+
+
+def summary_cells(profile: Profile, solution: Solution, columns: Iterable[Column]) -> list[str]:
+    """The cells of the summary for one configuration."""
     values = tuple(solution.config.get(f.name, f.default) for f in profile.fields)
     return [
-        str(solution.derived.get(column.quantity, "-"))
+        amount(profile, column.quantity, solution.derived.get(column.quantity, "-"))
         if holds(profile, column.where, values)
         else "-"
-        for column in profile.summary
+        for column in columns
     ]
+
+
+def amount(profile: Profile, quantity: str, value: object) -> str:
+    """A quantity's value in its unit."""
+    unit = getattr(profile.quantity_of.get(quantity), "unit", "")
+    return gib(value) if unit and isinstance(value, int) else str(value)
 
 
 def show_conflict(screen: Screen, answer: Conflict) -> None:
@@ -334,7 +415,8 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         screen.entry(label, " ".join([*changes, *drops]))
     show_cautions(screen, answer.warnings)
     if answer.smallest:
-        screen.entry("proof", "Z3: no smaller set of what was asked and rules conflicts")
+        among = "of what was asked and rules" if answer.method == "Z3" else "of what was asked"
+        screen.entry("proof", f"{answer.method}: no smaller set {among} conflicts")
 
 
 def _where(answer: Conflict) -> str:
@@ -361,6 +443,8 @@ def show(answer: object, stream: TextIO | None = None) -> None:
             show_accepted(screen, answer)
         case Rejected():
             show_rejected(screen, answer)
+        case Memory():
+            show_memory(screen, answer)
         case Best():
             show_best(screen, answer)
         case Conflict():

@@ -136,6 +136,8 @@ def _grouped(formula: Formula, around: type[All | Any]) -> str:
     return f"({text})" if isinstance(formula, around) and len(formula.parts) > 1 else text
 
 
+GIB = 2**30
+
 Fact: TypeAlias = tuple[str, tuple[str, ...]]
 """One fact as text, and the ``name = value`` statements that it makes."""
 
@@ -212,6 +214,8 @@ def _value(term: Term) -> str:
     if isinstance(term, Feature) and term.feature != "length":
         return f'{term.name} = {{", ".join(map(str, {term.name}_entries)) or "unset"}}'
     source = term_source(term).replace("'", '"')
+    if getattr(term, "unit", ""):
+        return f"{term_words(term)} = {{{source} / {GIB}:.2f}} GiB"
     zero = getattr(term, "zero", "")
     if zero:
         source = f'"{zero}" if {source} == 0 else {source}'

@@ -101,10 +101,8 @@ def defined_source(node: Node) -> str:
     match node:
         case Const() | Variable() | Feature() | Truth() | BoolVariable():
             return DEFINED
-        case Named(name, inner):
-            return DEFINED if defined_source(inner) == DEFINED else f"has_{name}"
-        case NamedFormula(name, formula):
-            return DEFINED if defined_source(formula) == DEFINED else f"has_{name}"
+        case Named(name) | NamedFormula(name):
+            return DEFINED if node.total else f"has_{name}"
         case Compare(_, left, right) | Divides(left, right):
             return _both(defined_source(left), defined_source(right))
         case Arith(("//" | "%"), left, right):
@@ -172,9 +170,9 @@ def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
         if isinstance(field, Sizes):
             lines.append(f"if {name}_entries is None: {name}_entries = ()")
             lines.append(
-                f"{name}_length, {name}_smallest, {name}_gcd = "
-                f"(len({name}_entries), min({name}_entries), gcd(*{name}_entries)) "
-                f"if {name}_entries else (0, 0, 0)"
+                f"{name}_length, {name}_smallest, {name}_largest, {name}_gcd = "
+                f"(len({name}_entries), min({name}_entries), max({name}_entries), "
+                f"gcd(*{name}_entries)) if {name}_entries else (0, 0, 0, 0)"
             )
         elif isinstance(field, Size) and field.optional:
             lines.append(f"if {name} is None: {name} = {field.unset}")

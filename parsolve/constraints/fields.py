@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, TypeAlias, Union
 
 from parsolve.constraints.formula import BoolVariable, Feature, Variable
@@ -100,6 +101,44 @@ class Size(Variable, _Spelling):
         return value
 
 
+BYTE_UNITS = {
+    "": 2**30, "gib": 2**30, "gi": 2**30, "g": 2**30, "gb": 10**9, "tib": 2**40, "tb": 10**12,
+    "mib": 2**20, "mb": 10**6, "b": 1,
+}  # fmt: skip
+"""Bytes in a unit; a bare number of a GPU's memory means GiB, as vendors' "80 GB" do."""
+
+FEWEST_BYTES = 2**20
+"""A bare integer from here on is a number of bytes: no GPU has a million GiB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bytes(Size):
+    """A number of bytes, given as such or as text with a unit: ``80GiB``, ``80GB``, ``80``."""
+
+    unit: Literal["", "bytes"] = "bytes"
+
+    def parse(self, value: object) -> int | None:
+        """Return the bytes, or raise `FieldError`."""
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            value = int(value) if value >= FEWEST_BYTES else str(value)
+        if isinstance(value, str):
+            value = self._bytes(value)
+        return Size.parse(self, value)
+
+    def _bytes(self, text: str) -> int:
+        number, unit = text.strip().lower(), ""
+        while number and number[-1].isalpha():
+            number, unit = number[:-1], number[-1] + unit
+        try:
+            if unit not in BYTE_UNITS:
+                raise ValueError  # noqa: TRY301  (said below)
+            exact = Fraction(number.strip())
+        except (ValueError, ZeroDivisionError):
+            message = f"{self.name} takes a size such as 80GiB, 80GB or 80 (GiB), got {shown(text)}"
+            raise FieldError(message) from None
+        return int(exact * BYTE_UNITS[unit])
+
+
 @dataclass(frozen=True, eq=False)
 class Flag(BoolVariable, _Spelling):
     """A switch.
@@ -171,6 +210,11 @@ class Sizes(_Spelling):
         return Feature(self.name, "smallest")
 
     @property
+    def largest(self) -> Feature:
+        """The greatest entry; 0 if there is none."""
+        return Feature(self.name, "largest")
+
+    @property
     def gcd(self) -> Feature:
         """The greatest common divisor of the entries; 0 if there is none."""
         return Feature(self.name, "gcd")
@@ -196,6 +240,19 @@ class Sizes(_Spelling):
                 raise FieldError(message)
             numbers.append(entry)
         return tuple(numbers)
+
+
+def gib(size: int) -> str:
+    """Bytes as people compare them: ``79.65 GiB``."""
+    return f"{size / 2**30:.2f} GiB"
+
+
+def size_text(size: int) -> str:
+    """Bytes as an option takes them: ``80GiB``, ``80GB``, or the plain number."""
+    for unit, name in ((2**30, "GiB"), (10**9, "GB"), (2**20, "MiB")):
+        if size % unit == 0:
+            return f"{size // unit}{name}"
+    return f"{size}B"
 
 
 Field: TypeAlias = Union[Size, Flag, Choice, Sizes]  # noqa: UP007

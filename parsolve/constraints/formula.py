@@ -13,12 +13,12 @@ Two properties keep the readings equal:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NoReturn, TypeAlias, Union
 
 Operation: TypeAlias = Literal["+", "-", "*", "//", "%", "max", "min"]
 Relation: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-ListFeature: TypeAlias = Literal["length", "smallest", "gcd"]
+ListFeature: TypeAlias = Literal["length", "smallest", "largest", "gcd"]
 
 NEGATED: dict[Relation, Relation] = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -45,46 +45,46 @@ class _TermOperators(_Tree):
     __hash__ = object.__hash__
 
     def __add__(self, other: Operand) -> Arith:
-        return Arith("+", _term(self), _term(other))
+        return Arith("+", as_term(self), as_term(other))
 
     def __radd__(self, other: Operand) -> Arith:
-        return Arith("+", _term(other), _term(self))
+        return Arith("+", as_term(other), as_term(self))
 
     def __sub__(self, other: Operand) -> Arith:
-        return Arith("-", _term(self), _term(other))
+        return Arith("-", as_term(self), as_term(other))
 
     def __rsub__(self, other: Operand) -> Arith:
-        return Arith("-", _term(other), _term(self))
+        return Arith("-", as_term(other), as_term(self))
 
     def __mul__(self, other: Operand) -> Arith:
-        return Arith("*", _term(self), _term(other))
+        return Arith("*", as_term(self), as_term(other))
 
     def __rmul__(self, other: Operand) -> Arith:
-        return Arith("*", _term(other), _term(self))
+        return Arith("*", as_term(other), as_term(self))
 
     def __floordiv__(self, other: Operand) -> Arith:
-        return Arith("//", _term(self), _term(other))
+        return Arith("//", as_term(self), as_term(other))
 
     def __mod__(self, other: Operand) -> Arith:
-        return Arith("%", _term(self), _term(other))
+        return Arith("%", as_term(self), as_term(other))
 
     def __eq__(self, other: object) -> Compare:  # type: ignore[override]
-        return Compare("==", _term(self), _term(other))
+        return Compare("==", as_term(self), as_term(other))
 
     def __ne__(self, other: object) -> Compare:  # type: ignore[override]
-        return Compare("!=", _term(self), _term(other))
+        return Compare("!=", as_term(self), as_term(other))
 
     def __lt__(self, other: Operand) -> Compare:
-        return Compare("<", _term(self), _term(other))
+        return Compare("<", as_term(self), as_term(other))
 
     def __le__(self, other: Operand) -> Compare:
-        return Compare("<=", _term(self), _term(other))
+        return Compare("<=", as_term(self), as_term(other))
 
     def __gt__(self, other: Operand) -> Compare:
-        return Compare(">", _term(self), _term(other))
+        return Compare(">", as_term(self), as_term(other))
 
     def __ge__(self, other: Operand) -> Compare:
-        return Compare(">=", _term(self), _term(other))
+        return Compare(">=", as_term(self), as_term(other))
 
 
 class _FormulaOperators(_Tree):
@@ -122,8 +122,9 @@ class Variable(_TermOperators):
 class Feature(_TermOperators):
     """A number read off a field that holds a list; an unset list is empty.
 
-    ``length`` counts, ``smallest`` is the least entry (0 if empty), ``gcd`` is the greatest
-    common divisor (0 if empty): ``n`` divides every entry exactly when it divides the gcd.
+    ``length`` counts, ``smallest`` and ``largest`` are the least and the greatest entry (0 if
+    empty), ``gcd`` is the greatest common divisor (0 if empty): ``n`` divides every entry
+    exactly when it divides the gcd.
     """
 
     name: str
@@ -165,11 +166,20 @@ class If(_TermOperators):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named(_TermOperators):
-    """A derived quantity: a term with the field's own name for it."""
+    """A derived quantity: a term with the field's own name for it.
+
+    With the unit "bytes", sentences state it in GiB.
+    """
 
     name: str
     term: Term
     about: str = ""
+    unit: Literal["", "bytes"] = ""
+    total: bool = field(init=False)
+    """Whether it is defined at every value."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", is_total(self.term))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,6 +250,11 @@ class NamedFormula(_FormulaOperators):
     name: str
     formula: Formula
     about: str = ""
+    total: bool = field(init=False)
+    """Whether it is defined at every value."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", is_total(self.formula))
 
 
 Term: TypeAlias = Union[Const, Variable, Feature, Arith, Quotient, If, Named]  # noqa: UP007
@@ -254,7 +269,8 @@ _TERMS = (Const, Variable, Feature, Arith, Quotient, If, Named)
 _FORMULAS = (Truth, BoolVariable, Compare, Divides, All, Any, Not, NamedFormula)
 
 
-def _term(value: object) -> Term:
+def as_term(value: object) -> Term:
+    """The term itself, or an integer or a label as one."""
     if isinstance(value, _TERMS):
         return value
     if isinstance(value, (int, str)) and not isinstance(value, bool):
@@ -313,6 +329,19 @@ def least(term: Term) -> float:
                     return -float("inf")
 
 
+def is_total(node: Node) -> bool:
+    """Whether the node is defined at every value; a divisor that is no constant might be 0."""
+    match node:
+        case Named() | NamedFormula():
+            return node.total
+        case Quotient():
+            return False
+        case Arith(("//" | "%"), _, right) if not isinstance(right, Const):
+            return False
+        case _:
+            return all(map(is_total, children(node)))
+
+
 def is_label(term: Term) -> bool:
     """Whether the term stands for a label rather than an integer."""
     match term:
@@ -354,43 +383,43 @@ def one_of(term: Term, values: tuple[int | str, ...]) -> Any:
 
 def divides(divisor: Operand, dividend: Operand) -> Divides:
     """``divisor`` divides ``dividend``."""
-    return Divides(_term(divisor), _term(dividend))
+    return Divides(as_term(divisor), as_term(dividend))
 
 
 def quotient(left: Operand, right: Operand) -> Quotient:
     """The exact quotient, undefined where there is a remainder."""
-    return Quotient(_term(left), _term(right))
+    return Quotient(as_term(left), as_term(right))
 
 
 def if_(condition: Formula, then: Operand, other: Operand) -> If:
     """``then`` where ``condition`` holds, else ``other``."""
-    return If(condition, _term(then), _term(other))
+    return If(condition, as_term(then), as_term(other))
 
 
 def largest(first: Operand, *others: Operand) -> Term:
     """The largest of the terms."""
-    result = _term(first)
+    result = as_term(first)
     for other in others:
-        result = Arith("max", result, _term(other))
+        result = Arith("max", result, as_term(other))
     return result
 
 
 def smallest(first: Operand, *others: Operand) -> Term:
     """The smallest of the terms."""
-    result = _term(first)
+    result = as_term(first)
     for other in others:
-        result = Arith("min", result, _term(other))
+        result = Arith("min", result, as_term(other))
     return result
 
 
 def known_where(condition: Formula, term: Operand) -> If:
     """The term where the condition holds, undefined elsewhere."""
-    return If(condition, _term(term), UNDEFINED)
+    return If(condition, as_term(term), UNDEFINED)
 
 
 def round_up(term: Operand, multiple: int) -> Arith:
     """The term rounded up to a multiple of a positive constant."""
-    return (_term(term) + (multiple - 1)) // multiple * multiple
+    return (as_term(term) + (multiple - 1)) // multiple * multiple
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -24,8 +24,17 @@ from parsolve.constraints.evaluate import (
     violated_source,
 )
 from parsolve.constraints.fields import Field, FieldError, Size, Sizes, suggestion
-from parsolve.constraints.formula import Formula, Named, NamedFormula, Term
+from parsolve.constraints.formula import (
+    Formula,
+    Named,
+    NamedFormula,
+    Term,
+    fields_of,
+    implies,
+    named_in,
+)
 from parsolve.constraints.layout import Layout
+from parsolve.constraints.memory.account import Account
 from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
 
 Known: TypeAlias = dict[str, int | str | bool]
@@ -100,6 +109,7 @@ class Profile:
     fields: tuple[Field, ...]
     derived: tuple[Named | NamedFormula, ...]
     rules: tuple[Rule, ...]
+    """What the framework refuses."""
     warnings: tuple[Notice, ...]
     run_time_checks: tuple[RunTimeCheck, ...]
     input_checks: tuple[InputCheck, ...]
@@ -124,6 +134,12 @@ class Profile:
     """Derived quantity that counts GPUs per NVLink domain."""
     short_names: Mapping[str, str]
     """Short spellings of derived quantities, for conditions and objectives."""
+    account: Account | None = None
+    """What fills a GPU's memory."""
+    bounds: tuple[Rule, ...] = ()
+    """What the hardware cannot hold, though the framework takes it: judged after its rules.
+
+    They say nothing unless a field of the cluster that they read is given."""
     disagreements: tuple[Disagreement, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What is said of the rules, for all sizes."""
@@ -165,6 +181,29 @@ class Profile:
         }
 
     @cached_property
+    def limits(self) -> tuple[Rule, ...]:
+        """Every rule that a verdict looks at: the framework's, then the hardware's bounds."""
+        return (*self.rules, *self.bounds)
+
+    @cached_property
+    def questions(self) -> tuple[InputCheck, ...]:
+        """What makes no question at all: also a bound on memory whose account lacks a number."""
+        account = self.account
+        if account is None:
+            return self.input_checks
+        return (
+            *self.input_checks,
+            *(
+                InputCheck(
+                    implies(account.limit > 0, need.met),
+                    f"{account.limit.name} bounds what a run needs, and {need.lacks} is missing, "
+                    f"which decides {need.decides}; give {need.option}",
+                )
+                for need in account.needs
+            ),
+        )
+
+    @cached_property
     def defaults(self) -> Values:
         """The values of a configuration of which nothing is said."""
         return tuple(field.default for field in self.fields)
@@ -172,7 +211,7 @@ class Profile:
     @cached_property
     def stages(self) -> tuple[str, ...]:
         """Stages of the rules, in the order of evaluation in which they first occur."""
-        return tuple(dict.fromkeys(rule.stage for rule in self.rules))
+        return tuple(dict.fromkeys(rule.stage for rule in self.limits))
 
     @cached_property
     def legality(self) -> tuple[int, ...]:
@@ -186,8 +225,8 @@ class Profile:
     # --- readings -----------------------------------------------------------------------
 
     def accepts(self, values: Values) -> bool:
-        """Whether no rule is violated, given the values of a configuration."""
-        return self._accepts(values)
+        """Whether no rule and no bound is violated, given the values of a configuration."""
+        return self._accepts(values) and not self._exceeded(values)
 
     @cached_property
     def _accepts(self) -> Callable[[Values], bool]:
@@ -212,7 +251,7 @@ class Profile:
     def judged(self, values: Values) -> tuple[list[int], dict[str, Anything]]:
         """`violated` and `derive` at once."""
         fired, known = self._judge(values)
-        return self._heard(fired), known
+        return self._heard(fired) + self._exceeded(values), known
 
     def derive(self, values: Values) -> dict[str, Anything]:
         """Every derived quantity that is known, by name; an unknown one is left out."""
@@ -224,7 +263,58 @@ class Profile:
         While a size is itself illegal, rules that read it say nothing: arithmetic on a
         tensor-parallel size of 0 would only add noise.
         """
-        return self._heard(self._judge(values)[0])
+        return self._heard(self._judge(values)[0]) + self._exceeded(values)
+
+    def _exceeded(self, values: Values) -> list[int]:
+        """Indices of the violated bounds, which come after the rules."""
+        if all(values[place] is None for place in self._bounding):
+            return []
+        return self._exceed(values)
+
+    @cached_property
+    def _bounding(self) -> tuple[int, ...]:
+        """Places of the fields without which no bound says anything."""
+        names = {name for bound in self.bounds for name in fields_of(bound.when)}
+        return tuple(place for name, place in self.index_of.items() if name in names)
+
+    @cached_property
+    def _exceed(self) -> Callable[[Values], list[int]]:
+        lines = prologue(self.fields, [node for bound in self.bounds for node in bound.nodes])
+        lines.append("found = []")
+        for index, bound in enumerate(self.bounds, len(self.rules)):
+            lines.append(f"if {violated_source(*bound.nodes)}: found.append({index})")
+        return compiled("exceed", [*lines, "return found"])
+
+    def filled(self, values: Values) -> dict[str, Anything]:
+        """Every number of the memory account that is known, by name; in bytes where it says so."""
+        return self._fill(values)
+
+    @cached_property
+    def _fill(self) -> Callable[[Values], dict[str, Anything]]:
+        named = () if self.account is None else self.account.named
+        lines = [*prologue(self.fields, named), "known = {}"]
+        for quantity in named:
+            defined = defined_source(quantity)
+            keep = f"known['{quantity.name}'] = its_{quantity.name}"
+            lines.append(keep if defined == DEFINED else f"if {defined}: {keep}")
+        return compiled("fill", [*lines, "return known"])
+
+    def described(self, values: Values) -> dict[str, Anything]:
+        """Every derived quantity that is known, and the memory of a GPU if the model is."""
+        known = self.derive(values)
+        account = self.account
+        if account is None or not values[self.index_of[account.size]]:
+            return known
+        filled = self.filled(values)
+        return known | {q.name: filled[q.name] for q in (account.total,) if q.name in filled}
+
+    def is_evaluated(self, node: Formula | Term) -> bool:
+        """Whether the node reads the memory account: too wide for a table of its values."""
+        return not self._accounted.isdisjoint(quantity.name for quantity in named_in(node))
+
+    @cached_property
+    def _accounted(self) -> frozenset[str]:
+        return frozenset(q.name for q in (() if self.account is None else self.account.named))
 
     def _heard(self, fired: list[int]) -> list[int]:
         """Without the rules that read a size which is itself illegal."""
@@ -256,7 +346,7 @@ class Profile:
     def _because(self) -> Callable[[int], Callable[[Values], str]]:
         @cache
         def reader(index: int) -> Callable[[Values], str]:
-            rule = self.rules[index]
+            rule = self.limits[index]
             facts = " + ".join(
                 (because_source(rule.requires, holds=False), because_source(rule.when, holds=True))
             )
@@ -286,13 +376,13 @@ class Profile:
 
     def says(self, index: int) -> str:
         """What the rule with the given index asks for, in words."""
-        rule = self.rules[index]
+        rule = self.limits[index]
         needs = words(rule.requires)
         return needs if rule.when is ALWAYS else f"if {words(rule.when)}: {needs}"
 
     def prose(self, index: int, values: Values) -> tuple[str, str]:
         """Reason and remedy of the rule at these values: a variant's where one applies."""
-        rule = self.rules[index]
+        rule = self.limits[index]
         for variant in rule.variants:
             if holds(self, variant.when, values):
                 return variant.reason, variant.remedy
@@ -328,21 +418,26 @@ class Profile:
     def checked(self, values: Values) -> Config:
         """The configuration of these parsed values, or `FieldError` if it is no question."""
         for check in self._failed_inputs(values):
-            raise FieldError(self.input_checks[check].message)
+            raise FieldError(self.questions[check].message)
         return Config(self, values)
+
+    def is_question(self, values: Values) -> bool:
+        """Whether these parsed values together make a question."""
+        return not self._failed_inputs(values)
 
     @cached_property
     def _failed_inputs(self) -> Callable[[Values], list[int]]:
-        lines = prologue(self.fields, [check.requires for check in self.input_checks])
+        lines = prologue(self.fields, [check.requires for check in self.questions])
         lines.append("failed = []")
-        for index, check in enumerate(self.input_checks):
+        for index, check in enumerate(self.questions):
             lines.append(f"if not {formula_source(check.requires)}: failed.append({index})")
         return compiled("failed", [*lines, "return failed"])
 
     @cached_property
     def quantity_of(self) -> Mapping[str, Named | NamedFormula]:
         """Derived quantities by name and by short name."""
-        named = {quantity.name: quantity for quantity in self.derived}
+        account = () if self.account is None else self.account.named
+        named = {quantity.name: quantity for quantity in (*self.derived, *account)}
         return named | {short: named[name] for short, name in self.short_names.items()}
 
 
@@ -393,6 +488,7 @@ def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Kn
             entries = value or ()
             known[f"{field.name}.length"] = len(entries)
             known[f"{field.name}.smallest"] = min(entries, default=0)
+            known[f"{field.name}.largest"] = max(entries, default=0)
             known[f"{field.name}.gcd"] = gcd(*entries)
         elif isinstance(field, Size) and value is None:
             known[field.name] = field.unset

@@ -107,12 +107,55 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What fills the fullest GPU at its peak.
+
+    ``bytes`` holds each part, their sum as ``total``, and as ``allocated`` the sum without the
+    reserve, which is what the framework's allocator reports. ``limit`` is the GPU's memory in
+    bytes; ``state`` says whether the total fits, is near the limit, or over it. ``peak`` is the
+    moment at which most is in use; ``assumed`` what nobody said.
+    """
+
+    bytes: Fields
+    peak: Literal["start of the backward pass", "end of the backward pass"]
+    limit: int | None = None
+    state: Literal["fits", "near", "over"] | None = None
+    assumed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a configuration needs of each GPU, part by part, see `Usage`.
+
+    ``violated`` are rules that refuse the configuration whatever its memory; ``repairs`` the
+    nearest accepted configurations where it does not fit.
+    """
+
+    profile: str
+    config: Fields
+    bytes: Fields
+    peak: Literal["start of the backward pass", "end of the backward pass"]
+    limit: int | None = field(metadata=ALWAYS)
+    state: Literal["fits", "near", "over"] | None = field(metadata=ALWAYS)
+    assumed: tuple[str, ...] = ()
+    violated: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] | None = None
+    answer: Literal["memory"] = "memory"
+
+    @property
+    def status(self) -> str:
+        """What decides the exit code."""
+        return self.state or "known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
-    """No rule is violated."""
+    """No rule is violated. ``memory`` is there where the model's size is known."""
 
     profile: str
     config: Fields
     derived: Fields
+    memory: Usage | None = None
     warnings: tuple[Caution, ...] = ()
     answer: Literal["accepted"] = "accepted"
 
@@ -130,6 +173,7 @@ class Rejected:
     config: Fields
     derived: Fields
     violations: tuple[Violation, ...]
+    memory: Usage | None = None
     warnings: tuple[Caution, ...] = ()
     repairs: tuple[Repair, ...] | None = None
     more_repairs: int | None = None
@@ -144,7 +188,8 @@ class Conflict:
     ``pins``, ``conditions``, ``rules`` and what is ``held`` at its default though a condition
     speaks of it are a smallest set that already excludes each other at ``world``, one of
     ``worlds`` on which nothing is valid; ``searched`` says within which values. ``repairs``
-    are smallest relaxations of the question that have an answer.
+    are smallest relaxations of the question that have an answer. ``method`` is how it was found
+    that no smaller set conflicts.
     """
 
     profile: str
@@ -158,6 +203,7 @@ class Conflict:
     searched: str
     repairs: tuple[Repair, ...] = ()
     warnings: tuple[Caution, ...] = ()
+    method: Literal["Z3", "search"] = "Z3"
     answer: Literal["conflict"] = "conflict"
 
 
@@ -283,7 +329,7 @@ class Unreadable:
 
 
 Answer: TypeAlias = Union[  # noqa: UP007
-    Accepted, Rejected, Conflict, Solutions, Best, Undecided, Proofs
+    Accepted, Rejected, Memory, Conflict, Solutions, Best, Undecided, Proofs
 ]
 
 

@@ -10,6 +10,7 @@ from functools import cache
 
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Accepted, Caution, Fields, Rejected, Repair, Violation
+from parsolve.solver.memory import usage
 from parsolve.solver.repair import Nearest, repairs
 
 SHOWN_REPAIRS = 6
@@ -17,7 +18,7 @@ SHOWN_REPAIRS = 6
 
 @cache
 def _constant_parts(profile: Profile, index: int) -> tuple[str, str, str]:
-    rule = profile.rules[index]
+    rule = profile.limits[index]
     return rule.id, rule.stage, str(rule.source)
 
 
@@ -66,6 +67,7 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
             profile=profile.name,
             config=Fields(config.as_dict()),
             derived=Fields(derived),
+            memory=usage(config),
             warnings=cautions(config),
         )
     nearest = repairs(config) if shown_repairs else Nearest((), complete=True)
@@ -74,14 +76,16 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
         config=Fields(config.as_dict()),
         derived=Fields(derived),
         violations=tuple(violation(config, index) for index in violated),
+        memory=usage(config),
         warnings=cautions(config),
-        repairs=_shown(config, nearest.changes[:shown_repairs]) if shown_repairs else None,
+        repairs=shown(config, nearest.changes[:shown_repairs]) if shown_repairs else None,
         more_repairs=max(0, len(nearest.changes) - shown_repairs) or None,
         repairs_complete=None if nearest.complete else False,
     )
 
 
-def _shown(config: Config, changes: Sequence[Mapping[str, object]]) -> tuple[Repair, ...]:
+def shown(config: Config, changes: Sequence[Mapping[str, object]]) -> tuple[Repair, ...]:
+    """The changes as repairs."""
     return tuple(
         Repair(change=Fields(change), config=Fields(config.replaced(change).as_dict()))
         for change in changes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any as Anything
 from typing import assert_never
@@ -15,10 +15,12 @@ from parsolve.constraints.formula import (
     Named,
     NamedFormula,
     Term,
+    fields_of,
     is_label,
     stated_in,
 )
 from parsolve.constraints.profile import Config, Known, Offer, Profile, read_values
+from parsolve.constraints.rule import Rule
 from parsolve.solver.answer import Caution
 from parsolve.solver.numbers import divisors
 from parsolve.solver.where import parse_condition, parse_quantity
@@ -67,6 +69,8 @@ class Query:
     objectives: tuple[Objective, ...] = ()
     pareto: bool = False
     free: tuple[str, ...] = ()
+    bounded: bool = True
+    """Whether the hardware's bounds hold too, and conditions that only an evaluation decides."""
     assumed: tuple[Offer, ...] = ()
     """Offers that nobody took or declined: the search takes the narrower kind."""
 
@@ -86,6 +90,36 @@ class Query:
         return tuple(
             formula for name, formula in self.profile.canonical.items() if name in self.free
         )
+
+    @cached_property
+    def narrow(self) -> Query:
+        """The same without what only an evaluation decides, over the knobs that are left to Z3.
+
+        Bounds, conditions and objectives over the memory account read nearly every knob; a
+        table of their values would have a row for each configuration. The loops evaluate them
+        on every configuration that the rest allows, and Z3 certifies that rest.
+        """
+        profile = self.profile
+        conditions = tuple(c for c in self.conditions if not profile.is_evaluated(c.formula))
+        objectives = tuple(o for o in self.objectives if not profile.is_evaluated(o.term))
+        bounds = {name for bound in profile.bounds for name in fields_of(bound.when)}
+        if (conditions, objectives) == (self.conditions, self.objectives) and not any(
+            self.pins.get(name) is not None or name in self.free for name in bounds
+        ):
+            return self
+        read = fields_of(
+            *(node for rule in profile.rules for node in rule.nodes),
+            *(condition.formula for condition in conditions),
+            *(objective.term for objective in objectives),
+            *profile.canonical.values(),
+        )
+        free = tuple(name for name in self.free if name in read)
+        return replace(self, conditions=conditions, objectives=objectives, free=free, bounded=False)
+
+    @property
+    def limits(self) -> tuple[Rule, ...]:
+        """The rules that an answer must not violate."""
+        return self.profile.limits if self.bounded else self.profile.rules
 
     def domain(self, name: str, world: int) -> tuple[Anything, ...]:
         """Values that the search tries for a free knob."""
@@ -183,7 +217,7 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
         *((goal.text, goal.term) for goal in goals),
     ):
         _refuse_unknown(profile, config, text, node)
-    return Query(profile, parsed, pins, conditions, goals, pareto, free, assumed)
+    return Query(profile, parsed, pins, conditions, goals, pareto, free, assumed=assumed)
 
 
 def _refuse_unknown(profile: Profile, config: Config, text: str, node: Formula | Term) -> None:
@@ -191,7 +225,9 @@ def _refuse_unknown(profile: Profile, config: Config, text: str, node: Formula |
     for name in sorted(stated_in(node)):
         field = profile.field_of[name]
         if isinstance(field, Size) and field.optional and config[name] is None:
-            message = f'"{text}" asks about {name}, which is not given; give --{field.flag}'
+            message = (
+                f'"{text}" asks about {name}, which is not given; give --{field.flag or "model"}'
+            )
             raise QueryError(message)
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any as Anything
 
-from parsolve.constraints.fields import Choice, Flag, Size
+from parsolve.constraints.fields import Bytes, Choice, Flag, Size
 from parsolve.constraints.formula import (
     Compare,
     Const,
@@ -21,6 +21,7 @@ from parsolve.constraints.formula import (
     children,
     stated_in,
 )
+from parsolve.constraints.memory.hardware import MEMORY_SIZES
 from parsolve.constraints.profile import Config
 from parsolve.solver.answer import Fields, Repair
 from parsolve.solver.deadline import Deadline
@@ -31,6 +32,9 @@ from parsolve.solver.search import search
 
 MOST_RELAXED = 3
 """Parts of the question that one relaxation gives up, at most."""
+
+MOST_RELAXED_TO_FIT = 2
+"""The same where the memory is in question: every search computes an account."""
 
 MOST_VALUES = 48
 """Values of one size that a conflict considers: enough to show it, few enough to be quick."""
@@ -43,6 +47,8 @@ def held(query: Query) -> tuple[str, ...]:
     """Switches and choices that conditions speak of and that nobody set: they stay at default."""
     profile = query.profile
     said = stated_in(*(condition.formula for condition in query.conditions))
+    if query.narrow is not query and profile.account is not None:
+        said |= frozenset(profile.account.levers)
     return tuple(
         field.name
         for field in profile.fields
@@ -71,9 +77,14 @@ def widened(query: Query, config: Config, name: str) -> tuple[Anything, ...]:
     world = config[profile.world]
     values: list[Anything] = []
     if isinstance(field, Size) and not field.divides:
-        values.append(field.default)
-        if field.role == "cluster":
-            values += _thinned(list(divisors(world)))
+        if isinstance(field, Bytes):
+            values += [size for size in MEMORY_SIZES if size > (config[name] or 0)]
+        elif field.role == "cluster":
+            values += [field.default, *_thinned(list(divisors(world)))]
+        else:
+            values.append(field.default)
+        if query.narrow is not query and field.role == "knob" and config[name]:
+            values += [config[name] >> bits for bits in range(1, config[name].bit_length())]
     else:
         values += _thinned(list(domain(profile, name, world)))
     if name in query.pins:
@@ -106,6 +117,10 @@ def _compared(node: Node, name: str) -> Iterator[int]:
         yield from _compared(child, name)
 
 
+MOST_TIMES = 64
+"""How many times the world that was asked is offered where something does not fit."""
+
+
 def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
     """Smallest relaxations of the question that have a valid answer, nearest value first.
 
@@ -127,10 +142,14 @@ def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
     hardware: list[str | Condition] = [
         field.name
         for field in profile.fields
-        if field.role == "cluster" and field.flag and field.name != profile.world
+        if field.role == "cluster"
+        and field.flag
+        and field.name != profile.world
+        and (field.name in query.pins or not isinstance(field, Bytes))
     ]
+    most = MOST_RELAXED if query.narrow is query else MOST_RELAXED_TO_FIT
     for parts in (asked, hardware):
-        for size in range(1, MOST_RELAXED + 1):
+        for size in range(1, most + 1):
             found = False
             for chosen in combinations(parts, size):
                 deadline.check()
@@ -152,18 +171,21 @@ def _other_worlds(query: Query, deadline: Deadline) -> Iterator[Repair]:
     field = query.profile.field_of[query.profile.world]
     if len(query.worlds) > 1 or not isinstance(field, Size):
         return
-    for step in (-1, 1):
-        for other in range(world + step, world + step * (NEAR_WORLDS + 1), step):
-            if not field.minimum <= other <= field.maximum:
-                break
-            deadline.check()
-            moved = replace(query, worlds=(other,))
-            found = next(search(moved, deadline=deadline), None)
-            if found is not None:
-                accepted = Config(query.profile, moved.completed(other, moved.free, found[1]))
-                change = Fields({query.profile.world: other})
-                yield Repair(change=change, config=Fields(accepted.as_dict()))
-                break
+    smaller: Sequence[int] = range(world - 1, world - NEAR_WORLDS - 1, -1)
+    larger: Sequence[int] = range(world + 1, world + NEAR_WORLDS + 1)
+    if query.narrow is not query:
+        # what does not fit needs more GPUs, and whole multiples of them
+        larger = (*larger, *(world * factor for factor in range(2, MOST_TIMES + 1)))
+    for worlds in (smaller, larger):
+        legal = tuple(n for n in worlds if field.minimum <= n <= field.maximum)
+        moved = replace(query, worlds=legal)
+        deadline.check()
+        found = next(search(moved, deadline=deadline), None) if legal else None
+        if found is not None:
+            other, chosen, _ = found
+            accepted = Config(query.profile, moved.completed(other, moved.free, chosen))
+            change = Fields({query.profile.world: other})
+            yield Repair(change=change, config=Fields(accepted.as_dict()))
 
 
 def _relaxed(
@@ -172,20 +194,12 @@ def _relaxed(
     names = tuple(part for part in chosen if isinstance(part, str))
     dropped = tuple(part.text for part in chosen if isinstance(part, Condition))
     free = tuple(dict.fromkeys((*query.free, *names)))
-    opened = _Opened(
-        query.profile,
-        query.worlds,
-        {name: value for name, value in query.pins.items() if name not in names},
-        tuple(c for c in query.conditions if c.text not in dropped),
-        free=free,
-        config=config,
-        question=query,
-    )
+    question = opened(query, config, names, [c for c in query.conditions if c.text not in dropped])
     best: tuple[tuple[Anything, ...], Config] | None = None
     before = effective_values(config)
     preferences = [preference.term for preference in query.profile.preferences]
-    for world, values, order in search(opened, preferences, deadline):
-        candidate = Config(query.profile, opened.completed(world, free, values))
+    for world, values, order in search(question, preferences, deadline):
+        candidate = Config(query.profile, question.completed(world, free, values))
         moved = tuple(_distance(before[name], candidate[name]) for name in names)
         key = (sum(moved), world, order, tuple(map(str, values)))
         if best is None or key < best[0]:
@@ -197,6 +211,25 @@ def _relaxed(
         change=Fields({name: accepted[name] for name in names}),
         config=Fields(accepted.as_dict()),
         drop=dropped or None,
+    )
+
+
+def opened(
+    query: Query,
+    config: Config,
+    released: Sequence[str],
+    conditions: Sequence[Condition],
+    without: Sequence[str] = (),
+) -> Query:
+    """The question with some pins free, over a conflict's values, and some left out."""
+    return _Opened(
+        query.profile,
+        query.worlds,
+        {n: value for n, value in query.pins.items() if n not in (*released, *without)},
+        tuple(conditions),
+        free=tuple(dict.fromkeys((*query.free, *released))),
+        config=config,
+        question=query,
     )
 
 

@@ -14,7 +14,8 @@ from math import log2
 from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, Flag, Size, Sizes
+from parsolve.constraints.fields import Bytes, Choice, Flag, Size, Sizes
+from parsolve.constraints.memory.hardware import MEMORY_SIZES
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.numbers import divisors
 
@@ -92,7 +93,7 @@ class _Search:
                 changed = (*values[:index], value, *values[index + 1 :])
                 if size > 1:
                     yield from self.repairs(changed, {**change, name: value}, size - 1)
-                elif profile.accepts(changed):
+                elif profile.accepts(changed) and profile.is_question(changed):
                     yield {**change, name: value}
 
 
@@ -114,11 +115,17 @@ def _within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str
 
 @cache
 def _mends(profile: Profile, rule: int, *, cluster: bool) -> tuple[str, ...]:
-    """Fields whose change may mend the rule, in field order: the knobs that it reads."""
+    """Fields whose change may mend the rule, in field order: the knobs that it reads.
+
+    A bound reads nearly all of them; those that the memory account names as levers count.
+    """
+    is_bound = rule >= len(profile.rules)
+    levers = profile.account.levers if is_bound and profile.account is not None else None
     return tuple(
         field.name
         for field in profile.fields
-        if field.name in profile.rules[rule].reads
+        if field.name in profile.limits[rule].reads
+        and (levers is None or field.name in levers or field.role == "cluster")
         and (field.role == "knob" or (cluster and field.role == "cluster" and field.flag))
     )
 
@@ -134,6 +141,8 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
             return tuple(choice for choice in choices if choice not in {value, "unknown"})
         case Sizes():
             return () if value is None else (None,)
+        case Bytes():
+            return tuple(size for size in MEMORY_SIZES if size > (value or 0))
         case Size(divides=whole) if whole:
             world = values[profile.index_of[whole]]
             return tuple(d for d in divisors(world) if d != value)

@@ -74,8 +74,12 @@ def residue(query: Query, world: int | None, terms: tuple[Term, ...] = ()) -> Re
 
 @lru_cache(maxsize=8)
 def _open_residue(query: Query, terms: tuple[Term, ...]) -> Residue:
-    rules = ((i, rule.when, rule.requires) for i, rule in enumerate(query.profile.rules))
-    needs = (*query.canonical, *(condition.formula for condition in query.conditions))
+    rules = ((i, rule.when, rule.requires) for i, rule in enumerate(query.limits))
+    asked = (condition.formula for condition in query.conditions)
+    if not query.bounded:
+        asked = (node for node in asked if not query.profile.is_evaluated(node))
+    questions = (check.requires for check in query.profile.questions)
+    needs = (*query.canonical, *asked, *questions)
     return _folded(Simplifier(query.known), rules, needs, terms)
 
 
@@ -95,7 +99,9 @@ def _folded(
             left.append((index, applies, needed))
     return Residue(
         tuple(left),
-        tuple(_needed(simplifier, formula) for formula in needs),
+        tuple(
+            need for formula in needs if not _is(need := _needed(simplifier, formula), value=True)
+        ),
         tuple(None if term is None else _known(simplifier, term) for term in terms),
     )
 

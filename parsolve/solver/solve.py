@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any as Anything
 
@@ -22,7 +22,7 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.query import Query, QueryError, assumptions
+from parsolve.solver.query import Condition, Query, QueryError, assumptions
 from parsolve.solver.search import Found, search
 
 Progress = Callable[[int], None]
@@ -76,6 +76,9 @@ class Listing:
         from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
 
         query = self.query
+        if query.narrow is not query:
+            yield from self._evaluated()
+            return
         half = (len(query.free) + 1) // 2
         proved = True
         solver_seconds = 0.0
@@ -99,16 +102,53 @@ class Listing:
             certifier = certifier or Certifier(query, world, self.deadline)
             proved &= certifier.nothing_outside() == "proved"
             solver_seconds += time.monotonic() - before
+        self._certified("nothing valid lies outside this list", proved, solver_seconds)
+
+    def _certified(self, claim: str, proved: bool, seconds: float) -> None:  # noqa: FBT001
         self.certificate = certificate(
-            query,
-            "nothing valid lies outside this list",
-            proved=proved,
-            seconds=solver_seconds,
-            deadline=self.deadline,
+            self.query, claim, proved=proved, seconds=seconds, deadline=self.deadline
         )
         self.complete = self.certificate.status == "proved"
         if not self.complete:
             self.stopped = "Z3 did not decide whether anything else is valid"
+
+    def _evaluated(self) -> Iterator[Solution]:
+        """The same where some of the question is evaluated, not encoded."""
+        query = self.query
+        for world, rows in _by_world(query, search(query, deadline=self.deadline)):
+            self.progress(world)
+            for _, chosen, _ in rows:
+                if self.limit is not None and self.count >= self.limit:
+                    self.stopped = f"stopped at the limit of {self.limit}"
+                    return
+                self.count += 1
+                yield solution(query, world, chosen)
+        before = time.monotonic()
+        proved, shapes = _whole(query.narrow, self.deadline)
+        claim = f"nothing valid lies outside this list{_computed(shapes)}"
+        self._certified(claim, proved, time.monotonic() - before)
+
+
+def _computed(shapes: int) -> str:
+    """How a claim goes on where the memory account was evaluated."""
+    many = f"each of the {shapes:,} shapes" if shapes != 1 else "the one shape"
+    return f"; the memory of {many} that the rules allow was computed"
+
+
+def _whole(query: Query, deadline: Deadline) -> tuple[bool, int]:
+    """Whether Z3 proves that the loops miss nothing that the query allows; and how many."""
+    from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
+
+    half = (len(query.free) + 1) // 2
+    proved, count = True, 0
+    for world, rows in _by_world(query, search(query, deadline=deadline)):
+        certifier = Certifier(query, world, deadline)
+        for prefix, group in groupby(rows, key=lambda row: row[1][:half]):
+            found = [chosen for _, chosen, _ in group]
+            count += len(found)
+            proved &= certifier.group_is_whole(prefix, found) == "proved"
+        proved &= certifier.nothing_outside() == "proved"
+    return proved, count
 
 
 def _by_world(query: Query, rows: Iterator[Found]) -> Iterator[tuple[int, Iterator[Found]]]:
@@ -181,7 +221,7 @@ def solution(
         raise RuntimeError(message)
     return Solution(
         config=Fields(Config(profile, values).as_dict()),
-        derived=Fields(profile.derive(values)),
+        derived=Fields(profile.described(values)),
         objectives=objectives,
     )
 
@@ -216,9 +256,12 @@ def _check_limit(limit: int | None) -> None:
 def no_solution(query: Query, deadline: Deadline) -> Conflict | Undecided:
     """Why nothing is left, as a smallest conflict."""
     from parsolve.solver.explain import explain  # noqa: PLC0415  (imports z3)
+    from parsolve.solver.fit import explain_fit, is_about_memory  # noqa: PLC0415  (imports us)
 
     try:
-        return explain(query, deadline)
+        if is_about_memory(query, deadline):
+            return explain_fit(query, deadline)
+        return explain(replace(query.narrow, free=query.free), deadline)
     except TimedOut:
         return Undecided(
             profile=query.profile.name,
@@ -262,13 +305,19 @@ def best(
                 raise QueryError(message)
             return _nothing(query, deadline)
         rows.sort(key=lambda row: row.order)
-        proved, seconds = _certify(query, rows, deadline, progress)
         claim = (
             "no valid configuration dominates one of these, and none that is equally good is "
             "missing"
             if query.pareto
             else "no valid configuration is better, and none that is equally good is missing"
         )
+        if query.narrow is query:
+            proved, seconds = _certify(query, rows, deadline, progress)
+        else:
+            started = time.monotonic()
+            proved, shapes = _whole(_at_least_as_good(query, rows), deadline)
+            seconds = time.monotonic() - started
+            claim += _computed(shapes)
         proof = certificate(query, claim, proved=proved, seconds=seconds, deadline=deadline)
     except TimedOut:
         rows.sort(key=lambda row: row.order)
@@ -337,6 +386,17 @@ def _dominates(query: Query, one: Sequence[int], other: Sequence[int]) -> bool:
     return all(a == b or goal.better(a, b) for goal, a, b in pairs)
 
 
+def _at_least_as_good(query: Query, rows: Sequence[_Row]) -> Query:
+    """The narrow question, among what is no worse than the optimum as far as that is known."""
+    first, narrow = query.objectives[0], query.narrow
+    if query.pareto or first not in narrow.objectives:
+        return narrow
+    best_value = rows[0].scores[0]
+    bound = first.term >= best_value if first.maximize else first.term <= best_value
+    condition = Condition(f"{first.text} {'>=' if first.maximize else '<='} {best_value}", bound)
+    return replace(narrow, conditions=(*narrow.conditions, condition))
+
+
 def _certify(
     query: Query, rows: Sequence[_Row], deadline: Deadline, progress: Progress
 ) -> tuple[bool, float]:
@@ -361,9 +421,15 @@ def _nothing(query: Query, deadline: Deadline) -> Conflict | Undecided:
     """Have Z3 confirm that no world has a solution, then explain."""
     from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
 
-    for world in query.worlds:
-        if Certifier(query, world, deadline).nothing_outside() != "proved":
-            return _undecided(query, [], None, "Z3 did not decide whether anything is valid")
+    if query.narrow is not query:
+        proved = _whole(query.narrow, deadline)[0]
+    else:
+        proved = all(
+            Certifier(query, world, deadline).nothing_outside() == "proved"
+            for world in query.worlds
+        )
+    if not proved:
+        return _undecided(query, [], None, "Z3 did not decide whether anything is valid")
     return no_solution(query, deadline)
 
 

@@ -398,6 +398,8 @@ def small(*modes: str, rule: Formula) -> Profile:
         HALO,
         name="small",
         title="small",
+        account=None,
+        bounds=(),
         fields=(f.world_size, f.tp_size, f.cp_size),
         derived=(DP,),
         rules=(tiles,),

@@ -22,10 +22,10 @@ class TestList:
         assert (done.code, done.err) == (0, "")
         lines = done.out.splitlines()
         heads = [line.split() for line in lines if line.startswith("  ") and line[4:5].isdigit()]
-        assert heads == [[str(n), rule.id] for n, rule in enumerate(HALO.rules, 1)]
+        assert heads == [[str(n), rule.id] for n, rule in enumerate(HALO.limits, 1)]
         stages = [line for line in lines if not line.startswith(" ")]
         assert list(dict.fromkeys(stages)) == list(HALO.stages)
-        assert all(f" {rule.reason}" in done.out for rule in HALO.rules)
+        assert all(f" {rule.reason}" in done.out for rule in HALO.limits)
 
     def test_fits_a_terminal(self) -> None:
         done = process("rules", columns=80)
@@ -33,7 +33,7 @@ class TestList:
 
     def test_json_has_every_part_of_every_rule(self) -> None:
         entries = cli("rules", "--format", "json").data
-        assert [entry["rule"] for entry in entries] == [rule.id for rule in HALO.rules]
+        assert [entry["rule"] for entry in entries] == [rule.id for rule in HALO.limits]
         assert [entry["position"] for entry in entries] == list(range(1, len(entries) + 1))
         for entry in entries:
             assert tuple(entry) == KEYS
@@ -44,7 +44,7 @@ class TestList:
     @pytest.mark.parametrize("stage", HALO.stages)
     def test_of_one_stage(self, stage: str) -> None:
         entries = cli("rules", "--stage", stage, "--format", "json").data
-        expected = [rule.id for rule in HALO.rules if rule.stage == stage]
+        expected = [rule.id for rule in HALO.limits if rule.stage == stage]
         assert [entry["rule"] for entry in entries] == expected
         text = cli("rules", "--stage", stage).out
         assert text.startswith(f"{stage}\n")

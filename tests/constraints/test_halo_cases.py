@@ -116,7 +116,6 @@ NOT_OF_THE_PROFILE = (
     "lora_alpha",
     "lora_dropout",
     "lora_modules_to_save",
-    "lora_r",
     "lora_target_modules",
     "max_completion_length",
     "max_prompt_length",

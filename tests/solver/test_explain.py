@@ -334,7 +334,7 @@ def cluster() -> tuple[str, ...]:
     return tuple(
         field.name
         for field in HALO.fields
-        if field.role == "cluster" and field.flag and field.name != HALO.world
+        if field.role == "cluster" and field.flag and field.name not in {HALO.world, "gpu_memory"}
     )
 
 

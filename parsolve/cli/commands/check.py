@@ -15,6 +15,7 @@ from parsolve.cli.common import (
     YES,
     AnswerFormat,
     Format,
+    Gpu,
     Model,
     ProfileName,
     finish,
@@ -41,6 +42,7 @@ def check(
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
+    gpu: Gpu = None,
     jsonl: Annotated[
         str | None,
         typer.Option(
@@ -69,7 +71,8 @@ def check(
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
     chosen = profile_named(profile)
-    facts = gathered(chosen, given, model)
+    sizes = [one_world(world)] if world is not None else []
+    facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
         from parsolve.cli.jsonl import FileError, check_lines  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ from parsolve.cli.common import (
     OUTPUT,
     UNDECIDED,
     Format,
+    Gpu,
     Model,
     ProfileName,
     Timeout,
@@ -45,6 +46,7 @@ def list_configurations(
     given: Mapping[str, object],
     profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
+    gpu: Gpu = None,
     where: Where = None,
     vary: Vary = None,
     limit: Annotated[
@@ -65,10 +67,11 @@ def list_configurations(
     from parsolve.solver.solve import Listing, no_solution  # noqa: PLC0415
 
     chosen = profile_named(profile)
+    sizes = worlds(world)
     query = build_query(
         chosen,
-        worlds(world),
-        gathered(chosen, given, model),
+        sizes,
+        gathered(chosen, given, model, gpu, sizes),
         where=where or (),
         vary=vary or (),
     )

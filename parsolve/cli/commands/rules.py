@@ -28,7 +28,7 @@ def rules(
 
     chosen = profile_named(profile)
     if rule is not None:
-        known = tuple(r.id for r in chosen.rules)
+        known = tuple(r.id for r in chosen.limits)
         if rule not in known:
             message = f"{chosen.name} has no rule {rule!r}{suggestion(rule, known)}"
             raise FieldError(message)
@@ -42,7 +42,7 @@ def rules(
         hint = suggestion(stage, chosen.stages)
         message = f"{chosen.name} has no stage {stage!r}{hint}"
         raise FieldError(message)
-    indices = [i for i, r in enumerate(chosen.rules) if stage in {None, r.stage}]
+    indices = [i for i, r in enumerate(chosen.limits) if stage in {None, r.stage}]
     if format is Format.JSON:
         write_json([rulebook.entry(chosen, i) for i in indices])
     else:

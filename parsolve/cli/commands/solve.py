@@ -12,6 +12,7 @@ from parsolve.cli.common import (
     OUTPUT,
     AnswerFormat,
     Format,
+    Gpu,
     Model,
     ProfileName,
     Timeout,
@@ -35,6 +36,7 @@ def solve(
     given: Mapping[str, object],
     profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
+    gpu: Gpu = None,
     maximize: objectives.Maximize = None,
     minimize: objectives.Minimize = None,
     pareto: objectives.Pareto = False,
@@ -59,10 +61,11 @@ def solve(
 
     chosen = profile_named(profile)
     asked = objectives.in_order(maximize, minimize) or [(chosen.objective, True)]
+    sizes = worlds(world)
     query = build_query(
         chosen,
-        worlds(world),
-        gathered(chosen, given, model),
+        sizes,
+        gathered(chosen, given, model, gpu, sizes),
         where=where or (),
         objectives=asked,
         pareto=pareto,

@@ -159,6 +159,7 @@ def quantities(profile: Profile) -> list[str]:
     short = {name: word for word, name in profile.short_names.items()}
     read = [node for rule in profile.rules for node in rule.nodes]
     read += [notice.when for notice in profile.warnings]
+    account = () if profile.account is None else profile.account.named
     return [
         prose(profile, "What the rules compute from the fields, each after those it is made of."),
         table(
@@ -172,7 +173,8 @@ def quantities(profile: Profile) -> list[str]:
                     if isinstance(quantity, NamedFormula)
                     else code(term_words(quantity.term)),
                 )
-                for quantity in named_in(*profile.derived, *read)
+                for quantity in named_in(*profile.derived, *read, *account)
+                if quantity.about
             ),
         ),
     ]

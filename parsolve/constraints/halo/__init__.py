@@ -21,6 +21,7 @@ from parsolve.constraints.halo.experts import EP_CP, EP_GROUP, EXPERT_TP, LEGACY
 from parsolve.constraints.halo.implied import IMPLIED
 from parsolve.constraints.halo.layout import LAYOUT
 from parsolve.constraints.halo.locality import CONTEXT, TENSOR
+from parsolve.constraints.halo.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.halo.model import MODEL
 from parsolve.constraints.halo.notices import NOTICES
 from parsolve.constraints.halo.pipeline import PIPELINE
@@ -133,7 +134,10 @@ HALO = Profile(
         "ep_groups": "num_ep_groups",
         "domains": "num_nvlink_domains",
         "nodes": "num_nodes",
+        "memory": "memory_per_gpu",
     },
+    account=ACCOUNT,
+    bounds=BOUNDS,
     disagreements=DISAGREEMENTS,
     claims=CLAIMS,
     layout=LAYOUT,

@@ -6,7 +6,9 @@ the model and of the training run that its gates read. Names, defaults and legal
 ``src/args/``.
 """
 
-from parsolve.constraints.fields import LARGEST_CLUSTER, Choice, Flag, Size, Sizes
+from parsolve.constraints.fields import LARGEST_CLUSTER, Bytes, Choice, Flag, Size, Sizes
+from parsolve.constraints.memory import facts
+from parsolve.constraints.memory.policy import POLICIES
 
 CLUSTER = "Cluster"
 AXES = "Parallel axes"
@@ -66,6 +68,18 @@ nvlink_domain_env = Size(
     env="NVLINK_DOMAIN_SIZE",
     ignored=-1,
     about="Value of the environment variable NVLINK_DOMAIN_SIZE; 0 means unset.",
+)
+
+gpu_memory = Bytes(
+    "gpu_memory",
+    default=None,
+    optional=True,
+    minimum=1,
+    role="cluster",
+    panel=CLUSTER,
+    flag="gpu-memory",
+    about="Memory of one GPU: a bound on what a run may need. 80 and 80GiB are 80 * 2^30 bytes, "
+    "80GB is 80 * 10^9.",
 )
 
 # --- axes -----------------------------------------------------------------------------------
@@ -344,6 +358,46 @@ fp32_output_conversion = Flag(
     about="Convert model outputs to fp32 (no rule reads it).",
 )
 
+precision_policy = Choice(
+    "precision_policy",
+    default="bf16",
+    choices=tuple(POLICIES),
+    panel=PRECISION,
+    flag="precision-policy",
+    role="run",
+    about="Bytes per parameter of weights, gradients and optimizer state.",
+)
+weight_bytes = Size(
+    "weight_bytes",
+    default=None,
+    optional=True,
+    minimum=1,
+    role="run",
+    panel=PRECISION,
+    flag="weight-bytes",
+    about="Bytes per parameter of stored weights, in place of the policy's.",
+)
+gradient_bytes = Size(
+    "gradient_bytes",
+    default=None,
+    optional=True,
+    minimum=1,
+    role="run",
+    panel=PRECISION,
+    flag="gradient-bytes",
+    about="Bytes per parameter of gradients, in place of the policy's.",
+)
+optimizer_bytes = Size(
+    "optimizer_bytes",
+    default=None,
+    optional=True,
+    unset=-1,
+    role="run",
+    panel=PRECISION,
+    flag="optimizer-bytes",
+    about="Bytes per parameter of optimizer state, in place of the policy's.",
+)
+
 # --- entry script ---------------------------------------------------------------------------
 
 UNSPECIFIED = "unspecified"
@@ -420,56 +474,10 @@ model_config = Flag(
     panel=MODEL,
     about="A whole model configuration was read: a number it lacks is missing, not unsaid.",
 )
-num_experts = Size(
-    "num_experts",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="model",
-    panel=MODEL,
-    flag="experts",
-    also=(
-        "num_local_experts",
-        "n_routed_experts",
-        "num_routed_experts",
-    ),
-    about="Routed experts per MoE layer.",
-)
-num_experts_per_tok = Size(
-    "num_experts_per_tok",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="model",
-    panel=MODEL,
-    flag="top-k",
-    also=("topk",),
-    about="Experts that each token is routed to.",
-)
-moe_intermediate_size = Size(
-    "moe_intermediate_size",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="model",
-    panel=MODEL,
-    flag="expert-ffn",
-    also=(
-        "moe_ffn_hidden_size",
-        "expert_intermediate_size",
-    ),
-    about="FFN width of one expert.",
-)
-hidden_size = Size(
-    "hidden_size",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="model",
-    panel=MODEL,
-    flag="hidden-size",
-    about="Hidden size.",
-)
+num_experts = facts.num_experts
+num_experts_per_tok = facts.num_experts_per_tok
+moe_intermediate_size = facts.moe_intermediate_size
+hidden_size = facts.hidden_size
 max_position_embeddings = Size(
     "max_position_embeddings",
     default=None,
@@ -831,6 +839,28 @@ compute_metrics = Flag(
     about="compute_metrics or preprocess_logits_for_metrics is set.",
 )
 
-FIELDS = tuple(
+lora_rank = Size(
+    "lora_rank",
+    default=None,
+    optional=True,
+    minimum=1,
+    role="run",
+    panel=RUN,
+    flag="lora-r",
+    launch="lora_r",
+    also=("lora_r",),
+    about="Rank of LoRA adapters on every linear layer outside the experts.",
+)
+fused_linear_cross_entropy = Flag(
+    "fused_linear_cross_entropy",
+    panel=RUN,
+    flag="fused-cross-entropy",
+    launch="use_liger_kernel",
+    also=("flce",),
+    about="The loss is computed chunk by chunk from the hidden states; logits are never whole.",
+)
+
+NAMED_FIELDS = tuple(
     value for value in list(globals().values()) if isinstance(value, (Size, Flag, Choice, Sizes))
 )
+FIELDS = (*NAMED_FIELDS, *facts.FACTS)

@@ -1,0 +1,56 @@
+"""Pieces that memory formulas share. Widths are elements per token unless bytes are named."""
+
+from __future__ import annotations
+
+from parsolve.constraints.formula import Const, Named, Operand, Term, as_term, if_, largest
+from parsolve.constraints.memory import facts as m
+
+BF16 = 2
+FP32 = 4
+
+LONGEST_POWER = 5
+"""Bits of the largest exponent that `power` takes: up to 31 experts per token."""
+
+
+def split(term: Operand, over: Operand) -> Term:
+    """A share of the term, rounded up: the fullest rank counts."""
+    whole, parts = as_term(term), as_term(over)
+    return (whole + (parts - 1)) // parts
+
+
+def power(name: str, base: Term, exponent: Term) -> Term:
+    """The base to a power below 32, by repeated squaring; its steps are named after ``name``."""
+    square = Named(f"{name}_power_1", base)
+    result = Named(f"{name}_below_1", Const(1))
+    for bit in range(LONGEST_POWER):
+        times = if_(exponent // 2**bit % 2 == 1, square, 1)
+        result = Named(f"{name}_below_{2 ** (bit + 1)}", result * times)
+        square = Named(f"{name}_power_{2 ** (bit + 1)}", square * square)
+    return result
+
+
+def ranks_reached(ranks: Term, choices: Term) -> Term:
+    """Ranks that hold one of a token's experts, on average and in thousandths.
+
+    With k independent uniform choices, a rank among n is missed with probability
+    ((n-1)/n)^k, so n * (1 - ((n-1)/n)^k) are reached.
+    """
+    every = largest(1, power("ranks", ranks, choices))
+    return 1000 * ranks - 1000 * ranks * power("other_ranks", ranks - 1, choices) // every
+
+
+def attention_elements() -> Term:
+    """What one layer's attention keeps for the backward pass, its norms and residual included.
+
+    The layer's input, two norms' outputs and the residual (4 h); queries, keys and values
+    before and queries and keys after the rotary embedding; the output before its projection.
+    FlashAttention keeps no scores.
+    """
+    projected = m.query_width + m.key_width + m.value_width
+    rotated = m.query_width + m.key_width
+    return 4 * m.hidden_size + projected + rotated + m.attention_output_width
+
+
+def ffn_elements(width: Term) -> Term:
+    """What an FFN keeps: the outputs of its first matrices, of the activation, and its own."""
+    return m.ffn_matrices * width + m.hidden_size

@@ -1,0 +1,88 @@
+"""What a configuration needs of each GPU: the account of its profile, read at its values."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from parsolve.constraints.memory.account import NEAR_PERCENT, Account
+from parsolve.constraints.profile import Config, holds
+from parsolve.solver.answer import Fields, Memory, Usage
+from parsolve.solver.query import QueryError
+
+State: TypeAlias = Literal["fits", "near", "over"]
+
+
+def usage(config: Config) -> Usage | None:
+    """The memory of the fullest GPU, or None where the model's size is not known."""
+    profile, account = config.profile, config.profile.account
+    if account is None or not config[account.size]:
+        return None
+    known = profile.filled(config.values)
+    if account.total.name not in known:
+        return None
+    parts = {part.name: known[part.bytes.name] for part in account.parts}
+    total = known[account.total.name]
+    limit: int | None = config[account.limit.name]
+    return Usage(
+        bytes=Fields({**parts, "allocated": known[account.allocated.name], "total": total}),
+        peak="start of the backward pass"
+        if known[account.peak.name]
+        else "end of the backward pass",
+        limit=limit,
+        state=None if limit is None else state(total, limit),
+        assumed=_assumed(account, config),
+    )
+
+
+def state(total: int, limit: int) -> State:
+    """Whether so many bytes fit: near from `NEAR_PERCENT` of the limit on."""
+    if total > limit:
+        return "over"
+    return "near" if total * 100 > limit * NEAR_PERCENT else "fits"
+
+
+def _assumed(account: Account, config: Config) -> tuple[str, ...]:
+    return tuple(
+        assumption.words
+        for assumption in account.assumptions
+        if holds(config.profile, assumption.when, config.values)
+    )
+
+
+def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
+    """The account of a configuration, and what would make it fit.
+
+    Raises `QueryError` where the memory is not known, saying which number is missing.
+    """
+    from parsolve.solver.check import shown  # noqa: PLC0415  (a check shows the usage)
+    from parsolve.solver.repair import repairs  # noqa: PLC0415
+
+    profile = config.profile
+    found = usage(config)
+    if found is None:
+        raise QueryError(missing(config))
+    over = found.state == "over" and shown_repairs
+    violated = profile.violated(config.values)
+    return Memory(
+        profile=profile.name,
+        config=Fields(config.as_dict()),
+        bytes=found.bytes,
+        peak=found.peak,
+        limit=found.limit,
+        state=found.state,
+        assumed=found.assumed,
+        violated=tuple(profile.limits[i].id for i in violated if i < len(profile.rules)),
+        repairs=shown(config, repairs(config).changes[:shown_repairs]) if over else None,
+    )
+
+
+def missing(config: Config) -> str:
+    """Which number the account lacks, and what it would decide."""
+    profile, account = config.profile, config.profile.account
+    if account is None:
+        return f"the {profile.name} profile has no memory account"
+    for need in account.needs:
+        if not holds(profile, need.met, config.values):
+            return f"{need.lacks} is missing: it decides {need.decides}; give {need.option}"
+    broken = ", ".join(profile.limits[index].id for index in profile.violated(config.values))
+    return f"the memory is not known while these rules are violated: {broken}"
