@@ -7,8 +7,10 @@ unit, its command line flag and its framework spellings stand.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from typing import Literal, TypeAlias, Union
 
 from parsolve.constraints.formula import BoolVariable, Feature, Variable
@@ -56,7 +58,8 @@ class Size(Variable, _Spelling):
 
     A value below ``minimum`` is refused (``below`` adds why), unless the field is
     ``checked``: then it is taken as it is and a rule reports it. ``divides`` names a field
-    that every accepted value divides (a claim that the solver proves before it relies on it).
+    that every accepted value divides (a claim that the solver proves before it relies on it);
+    ``tried`` are the values of a size that a search varies though no cluster bounds it.
     ``zero`` is the word for what 0 means, such as auto. ``env`` names an environment
     variable that the framework takes the value from, and ``ignored`` what stands for a value
     there that the framework ignores: no positive integer.
@@ -69,6 +72,7 @@ class Size(Variable, _Spelling):
     unset: int = 0
     checked: bool = False
     divides: str = ""
+    tried: tuple[int, ...] = ()
     below: str = ""
     zero: str = ""
     env: str = ""
@@ -107,6 +111,9 @@ BYTE_UNITS = {
 }  # fmt: skip
 """Bytes in a unit; a bare number of a GPU's memory means GiB, as vendors' "80 GB" do."""
 
+PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?")
+"""A longer exponent would only take ages to multiply out."""
+
 FEWEST_BYTES = 2**20
 """A bare integer from here on is a number of bytes: no GPU has a million GiB."""
 
@@ -120,7 +127,7 @@ class Bytes(Size):
     def parse(self, value: object) -> int | None:
         """Return the bytes, or raise `FieldError`."""
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            value = int(value) if value >= FEWEST_BYTES else str(value)
+            value = int(value) if FEWEST_BYTES <= abs(value) < inf else str(value)
         if isinstance(value, str):
             value = self._bytes(value)
         return Size.parse(self, value)
@@ -129,11 +136,12 @@ class Bytes(Size):
         number, unit = text.strip().lower(), ""
         while number and number[-1].isalpha():
             number, unit = number[:-1], number[-1] + unit
+        number = number.strip()
         try:
-            if unit not in BYTE_UNITS:
+            if unit not in BYTE_UNITS or not PLAIN_NUMBER.fullmatch(number):
                 raise ValueError  # noqa: TRY301  (said below)
-            exact = Fraction(number.strip())
-        except (ValueError, ZeroDivisionError):
+            exact = Fraction(number)
+        except ValueError:  # Python reads no number of more than a few thousand digits
             message = f"{self.name} takes a size such as 80GiB, 80GB or 80 (GiB), got {shown(text)}"
             raise FieldError(message) from None
         return int(exact * BYTE_UNITS[unit])

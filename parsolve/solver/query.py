@@ -150,6 +150,8 @@ def domain(profile: Profile, name: str, world: int) -> tuple[Anything, ...]:
             return choices
         case Size(divides=whole) if whole == profile.world:
             return divisors(world)
+        case Size(tried=(_, *_) as tried):
+            return tried
         case Size() | Sizes():
             message = f"{name} has no finite set of values to search; pin it instead"
             raise QueryError(message)
@@ -254,6 +256,7 @@ def _offers(
     """Pins with what they imply, the knobs that a search may vary, and what was assumed.
 
     A knob that is pinned off its default, or that a condition or objective names, is asked for.
+    What implies a kind does not contradict another: halo reads an expert's width in every model.
     """
     closed: set[str] = set()
     assumed: list[Offer] = []
@@ -269,8 +272,8 @@ def _offers(
             pins = {**pins, offer.given: kind}
             if not asked:
                 assumed.append(offer)
-        elif kind != offer.value and any(name in pins for name in asked):
-            names = ", ".join(name for name in asked if name in pins)
+        elif kind != offer.value and any(name in pins for name in asked if name in offer.knobs):
+            names = ", ".join(name for name in asked if name in pins and name in offer.knobs)
             message = f"{names} needs {offer.given} {offer.value}, but it is {kind}; drop one"
             raise QueryError(message)
         if kind != offer.value:

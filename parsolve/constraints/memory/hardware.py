@@ -43,9 +43,11 @@ MEMORY_SIZES = tuple(sorted({gpu.memory for gpu in GPUS.values()} | {80 * GIB}))
 
 def gpu_named(name: str) -> Gpu:
     """The GPU, or `Misuse` naming those there are."""
-    found = GPUS.get(name.lower())
+    wanted = name.lower()
+    found = GPUS.get(wanted)
     if found is None:
-        hint = suggestion(name.lower(), tuple(GPUS))
-        message = f"no GPU {name!r:.60}{hint or '; there are ' + ', '.join(GPUS)}"
+        sizes = [gpu for gpu in GPUS if gpu.partition("-")[0] == wanted]
+        hint = f": is it {' or '.join(sizes)}?" if sizes else suggestion(wanted, tuple(GPUS))
+        message = f"no GPU {name!r:.60}{hint}"
         raise Misuse(message)
     return found
