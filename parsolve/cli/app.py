@@ -65,7 +65,7 @@ class FieldsCommand(TyperCommand):
         """Note the order of the objectives, which parsing loses, then parse as usual."""
         from parsolve.cli import objectives  # noqa: PLC0415
 
-        args = self._switched(ctx, args)
+        args = self._switched(ctx, objectives.expanded(args))
         self._refuse_contradictions(ctx, args)
         objectives.remember(args)
         return super().parse_args(ctx, args)

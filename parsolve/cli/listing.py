@@ -79,7 +79,7 @@ def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
     rows = iter(solutions)
     first = next(rows, None)
     summary = summary_columns(profile, first.derived if first else {})
-    widths = [max(len(c.heading), digits, 10 if c.heading == "memory" else 6) for c in summary]
+    widths = [max(len(c.heading), digits, 15 if c.heading == "memory" else 6) for c in summary]
     heads = [c.heading.rjust(w) for c, w in zip(summary, widths, strict=True)]
     screen = Screen()
     lead = f"{'world':>{max(5, digits)}}  " if several else ""

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from parsolve.constraints.profile import Profile
+
 PANEL = "Question"
 MAXIMIZE = ("--maximize", "--maximise")
 MINIMIZE = ("--minimize", "--minimise")
@@ -31,10 +33,41 @@ Pareto = Annotated[
     bool,
     typer.Option(
         "--pareto",
-        help="All configurations that no other one beats in every objective.",
+        help="All configurations that no other one beats in every objective; --pareto memory,dp "
+        "names them, each in the direction that people want.",
         rich_help_panel=PANEL,
     ),
 ]
+
+ParetoOver = Annotated[
+    str | None,
+    typer.Option("--pareto-over", hidden=True, help="What --pareto QUANTITY,QUANTITY becomes."),
+]
+
+
+def expanded(arguments: Sequence[str]) -> list[str]:
+    """``--pareto memory,dp``, an option with a value that may be left out, as two options."""
+    result: list[str] = []
+    for argument in arguments:
+        if result and result[-1] == "--pareto" and argument[:1] not in {"-", ""}:
+            result += ["--pareto-over", argument]
+        elif argument.startswith("--pareto="):
+            result += ["--pareto", "--pareto-over", argument.partition("=")[2]]
+        else:
+            result.append(argument)
+    return result
+
+
+def compared(profile: Profile, quantities: str) -> list[tuple[str, bool]]:
+    """The quantities of a front, each in the direction that people want it in."""
+    names = [name.strip() for name in quantities.split(",")]
+    return [(name, _name(profile, name) not in profile.less_is_better) for name in names]
+
+
+def _name(profile: Profile, text: str) -> str:
+    quantity = profile.quantity_of.get(text)
+    return quantity.name if quantity is not None else profile.spellings.get(text, text)
+
 
 _typed: list[bool] = []
 """Whether each objective of the command line maximises, in order."""

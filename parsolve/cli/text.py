@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TextIO
 
+from parsolve.cli.plot import scatter
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
@@ -23,6 +24,7 @@ from parsolve.solver.answer import (
     Usage,
     Violation,
 )
+from parsolve.solver.memory import state
 from parsolve.solver.repair import MOST_CHANGES
 
 YES, NO, OPEN = "bold green", "bold red", "bold yellow"
@@ -301,12 +303,32 @@ def show_best(screen: Screen, answer: Best) -> None:
     screen.line()
     show_solutions(screen, profile, answer.solutions, answer.objectives)
     screen.line()
+    if answer.pareto and len(answer.objectives) == FRONT and shown > 1:
+        show_front(screen, profile, answer)
     first = answer.solutions[0]
     screen.entry("cluster", cluster(profile, first.config, first.derived))
     show_launch(screen, "launch 1", profile, first, answer.warnings)
     show_cautions(screen, answer.warnings)
     screen.entry("searched", answer.searched)
     screen.entry("proof", proof(answer))
+
+
+FRONT = 2
+"""Objectives of a front that can be drawn."""
+
+
+def show_front(screen: Screen, profile: Profile, answer: Best) -> None:
+    """The front as a plot: each configuration at its two objectives, by its number."""
+    names = [goal.quantity for goal in answer.objectives]
+    scored = [s.objectives for s in answer.solutions if s.objectives is not None]
+    points = [(scores[names[0]], scores[names[1]]) for scores in scored]
+    ends = [
+        (amount(profile, name, min(axis)), amount(profile, name, max(axis)))
+        for name, axis in zip(names, zip(*points, strict=True), strict=True)
+    ]
+    for line in scatter(points, ends, (names[0], names[1]), screen.width or 80):
+        screen.line(line)
+    screen.line()
 
 
 def _extreme(goal: Goal) -> str:
@@ -367,14 +389,25 @@ def summary_columns(profile: Profile, derived: Mapping[str, Any]) -> list[Column
 
 
 def summary_cells(profile: Profile, solution: Solution, columns: Iterable[Column]) -> list[str]:
-    """The cells of the summary for one configuration."""
+    """The cells of the summary for one configuration; memory near the bound is said so."""
+    near = _is_near(profile, solution)
     values = tuple(solution.config.get(f.name, f.default) for f in profile.fields)
     return [
         amount(profile, column.quantity, solution.derived.get(column.quantity, "-"))
+        + (" near" if near and column.heading == "memory" else "")
         if holds(profile, column.where, values)
         else "-"
         for column in columns
     ]
+
+
+def _is_near(profile: Profile, solution: Solution) -> bool:
+    account = profile.account
+    if account is None:
+        return False
+    limit = solution.config.get(account.limit.name)
+    total = solution.derived.get(account.total.name)
+    return bool(limit and total and state(total, limit) == "near")
 
 
 def amount(profile: Profile, quantity: str, value: object) -> str:

@@ -140,6 +140,8 @@ class Profile:
     """What the hardware cannot hold, though the framework takes it: judged after its rules.
 
     They say nothing unless a field of the cluster that they read is given."""
+    less_is_better: frozenset[str] = frozenset()
+    """Fields and quantities that people want small; of all others they want more."""
     disagreements: tuple[Disagreement, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What is said of the rules, for all sizes."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any as Anything
 
-from parsolve.constraints.formula import Term
+from parsolve.constraints.formula import Term, Variable
 from parsolve.constraints.profile import Config
 from parsolve.solver.answer import (
     Best,
@@ -311,11 +311,12 @@ def best(
             if query.pareto
             else "no valid configuration is better, and none that is equally good is missing"
         )
-        if query.narrow is query:
-            proved, seconds = _certify(query, rows, deadline, progress)
+        relevant = _worlds_that_matter(query, rows)
+        if relevant.narrow is relevant:
+            proved, seconds = _certify(relevant, rows, deadline, progress)
         else:
             started = time.monotonic()
-            proved, shapes = _whole(_at_least_as_good(query, rows), deadline)
+            proved, shapes = _whole(_at_least_as_good(relevant, rows), deadline)
             seconds = time.monotonic() - started
             claim += _computed(shapes)
         proof = certificate(query, claim, proved=proved, seconds=seconds, deadline=deadline)
@@ -349,6 +350,8 @@ def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
     terms += [preference.term for preference in query.profile.preferences]
     seen = 0
     for world, chosen, scores in search(query, terms, deadline):
+        if rows and world > rows[0].world and _wants_few_gpus(query):
+            break
         seen += 1
         values = scores[: len(goals)]
         if None in values:
@@ -367,6 +370,21 @@ def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
             rows.clear()
         rows.append(row)
     return seen
+
+
+def _wants_few_gpus(query: Query) -> bool:
+    """Whether fewer GPUs are better whatever else: larger worlds need no look then."""
+    first = query.objectives[0]
+    is_world = isinstance(first.term, Variable) and first.term.name == query.profile.world
+    return is_world and not first.maximize and not query.pareto
+
+
+def _worlds_that_matter(query: Query, rows: Sequence[_Row]) -> Query:
+    """The question without the worlds that are worse by themselves than what was found."""
+    if not _wants_few_gpus(query):
+        return query
+    worlds = tuple(world for world in query.worlds if world <= rows[0].world)
+    return replace(query, worlds=worlds)
 
 
 def _key(value: object) -> tuple[int, str]:

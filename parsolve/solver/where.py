@@ -7,9 +7,10 @@ ever executed. Names are fields (any spelling) and derived quantities of the pro
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 
-from parsolve.constraints.fields import Choice, Misuse, suggestion
+from parsolve.constraints.fields import FEWEST_BYTES, Choice, Misuse, suggestion
 from parsolve.constraints.formula import (
     All,
     Any,
@@ -39,6 +40,11 @@ SHOWN = 200
 DEEPEST = 60
 LARGEST = 10**18
 MOST_ARGUMENTS = 20
+
+SIZE = re.compile(r"\b(\d+)( ?)(TiB|GiB|MiB|TB|GB|MB)\b")
+"""A number of bytes with its unit."""
+
+BYTES = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "TB": 10**12, "GB": 10**9, "MB": 10**6}
 
 OPERATIONS: dict[type[ast.operator], Operation] = {
     ast.Add: "+",
@@ -77,6 +83,11 @@ def parse_quantity(profile: Profile, text: str) -> Term:
     return _Reader(profile, text).quantity()
 
 
+def _numbered(size: re.Match[str]) -> str:
+    """The number alone, in as much room: columns stay where they were."""
+    return size[1] + " " * (len(size[0]) - len(size[1]))
+
+
 class _Reader:
     def __init__(self, profile: Profile, text: str) -> None:
         self.profile = profile
@@ -87,10 +98,12 @@ class _Reader:
             raise self.error("a condition must not be empty", 0)
         if "\n" in text or "\r" in text or "\0" in text:
             raise self.error("a condition is one line", 0)
+        self.sizes = {m.start(): m for m in SIZE.finditer(text)}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # Python would comment on the style of `1or`
-                self.tree = ast.parse(text.strip(), mode="eval").body
+                plain = SIZE.sub(_numbered, text)
+                self.tree = ast.parse(plain.strip(), mode="eval").body
         except SyntaxError as error:
             # Python points at nothing where the text ends too early
             offset = (error.offset - 1 if error.offset else len(text.strip())) + self.indent
@@ -172,6 +185,11 @@ class _Reader:
             return flag if wanted == (relation == "==") else ~flag
         one, other = self.term(left, depth), self.term(right, depth)
         one, other = self.labelled(one, other, left), self.labelled(other, one, right)
+        for term, beside in ((one, other), (other, one)):
+            value = term.value if isinstance(term, Const) else ""
+            is_bare = isinstance(value, int) and 0 < abs(value) < FEWEST_BYTES
+            if is_bare and getattr(beside, "unit", None):
+                raise self.error(f"{value} bytes? give a unit, such as {value}GiB", right)
         if is_label(one) != is_label(other):
             raise self.error("a label cannot be compared with a number", right)
         if is_label(one) and relation not in {"==", "!="}:
@@ -206,7 +224,7 @@ class _Reader:
             case ast.Constant(bool()) | ast.UnaryOp(ast.USub(), ast.Constant(bool())):
                 raise self.error("True and False are no numbers", node)
             case ast.Constant(int() as value):
-                return self.constant(value, node)
+                return self.constant(value * self.unit(node), node)
             case ast.Constant(str() as value):
                 return Const(value)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
@@ -233,6 +251,12 @@ class _Reader:
                 return largest(*terms) if name == "max" else smallest(*terms)
             case _:
                 raise self.error("expected a number, a field or a derived quantity", node)
+
+    def unit(self, node: ast.expr) -> int:
+        """Bytes in the unit that stands behind the number, 1 where there is none."""
+        before = self.text.lstrip().encode()[: node.col_offset].decode()
+        size = self.sizes.get(self.indent + len(before))
+        return BYTES[size[3]] if size else 1
 
     def constant(self, value: int, node: ast.expr) -> Const:
         if abs(value) > LARGEST:

@@ -158,6 +158,7 @@ def test_stages_come_in_the_order_of_evaluation() -> None:
         "fsdp",
         "low-precision",
         "model-aware",
+        "batch",
         "memory",
     )
 

@@ -40,6 +40,7 @@ def solve(
     maximize: objectives.Maximize = None,
     minimize: objectives.Minimize = None,
     pareto: objectives.Pareto = False,
+    pareto_over: objectives.ParetoOver = None,
     where: Where = None,
     vary: Vary = None,
     limit: Annotated[
@@ -60,7 +61,9 @@ def solve(
     from parsolve.solver.solve import best  # noqa: PLC0415
 
     chosen = profile_named(profile)
-    asked = objectives.in_order(maximize, minimize) or [(chosen.objective, True)]
+    asked = objectives.in_order(maximize, minimize)
+    asked += objectives.compared(chosen, pareto_over) if pareto_over else []
+    asked = asked or [(chosen.objective, True)]
     sizes = worlds(world)
     query = build_query(
         chosen,

@@ -7,6 +7,7 @@ determinism, model, trainer.
 from parsolve.constraints.formula import Const, Term, all_of, any_of, if_, implies
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
+from parsolve.constraints.halo import traffic
 from parsolve.constraints.halo.axes import (
     AXES,
     CAPABILITY_MATRIX,
@@ -135,7 +136,13 @@ HALO = Profile(
         "domains": "num_nvlink_domains",
         "nodes": "num_nodes",
         "memory": "memory_per_gpu",
+        "comm_volume": "comm_bytes",
+        "bubble": "bubble_permille",
     },
+    less_is_better=frozenset(
+        {"world_size", "memory_per_gpu", "bubble_permille"}
+        | {quantity.name for quantity in traffic.QUANTITIES}
+    ),
     account=ACCOUNT,
     bounds=BOUNDS,
     disagreements=DISAGREEMENTS,

@@ -10,6 +10,9 @@ from parsolve.constraints.fields import LARGEST_CLUSTER, Bytes, Choice, Flag, Si
 from parsolve.constraints.memory import facts
 from parsolve.constraints.memory.policy import POLICIES
 
+POWERS = (1, 2, 4, 8, 16, 32, 64)
+"""Micro-batches, and numbers of them, that a search tries."""
+
 CLUSTER = "Cluster"
 AXES = "Parallel axes"
 EXPERTS = "Expert dispatch"
@@ -652,6 +655,7 @@ per_device_train_batch_size = Size(
     default=None,
     optional=True,
     minimum=1,
+    tried=POWERS,
     panel=RUN,
     flag="micro-batch",
     launch="per_device_train_batch_size",
@@ -672,10 +676,21 @@ gradient_accumulation_steps = Size(
     default=None,
     optional=True,
     minimum=1,
+    tried=POWERS,
     panel=RUN,
     flag="gradient-accumulation-steps",
     launch="gradient_accumulation_steps",
     about="Micro-batches per optimizer step.",
+)
+global_batch = Size(
+    "global_batch",
+    default=None,
+    optional=True,
+    minimum=1,
+    role="knob",
+    panel=RUN,
+    flag="global-batch",
+    about="Examples per optimizer step over all GPUs: checked, or accumulation is derived from it.",
 )
 max_length = Size(
     "max_length",

@@ -1,47 +1,47 @@
-"""Bytes per GPU under halo: FSDP2 over bf16 weights, experts apart, AdamW with bf16 states.
-
-Which ranks shard what follows the sharding properties of `ParallelismConfig`
-(``src/distributed/parallelism_config.py``) and of `EPConfig` (``expert_parallel/config.py``);
-FSDP2 keeps its sharded weights beside the gathered bf16 copy that the forward pass uses.
-What the backward pass needs follows transformers' modules and FlashAttention. The account is
-compared with measured runs in ``benchmarks/memory.py``.
+"""Memory per GPU under halo: the account of its peak, and the bound on it.
 
 Two moments can be the peak: the start of the backward pass, when every saved activation and
 the loss are there and gradients are not (unless earlier micro-batches left theirs), and its
-end, when the gradients are there and the activations are gone.
+end, when the gradients are there and the activations are gone. The account is compared with
+measured runs in ``benchmarks/accuracy.py``.
 """
-
-from typing import Literal
 
 from parsolve.constraints.formula import (
     Named,
     NamedFormula,
-    Term,
     all_of,
     any_of,
     if_,
     known_where,
     largest,
-    one_of,
-    smallest,
 )
+from parsolve.constraints.halo import batch, traffic
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
+from parsolve.constraints.halo.activations import (
+    head_gradient_bytes,
+    logits_bytes,
+    recomputed_bytes,
+    saved_bytes,
+    tokens,
+)
+from parsolve.constraints.halo.states import (
+    UNITS_IN_FLIGHT,
+    accumulates,
+    all_gradients,
+    dense_parameters,
+    expert_parameters,
+    gradient_width,
+    is_sharded,
+    local_parameters,
+    optimizer_bytes,
+    parameters_bytes,
+    whole_layer,
+)
 from parsolve.constraints.memory import facts as m
 from parsolve.constraints.memory.account import GIB, Account, Assumption, Need, Part
-from parsolve.constraints.memory.policy import of_policy
-from parsolve.constraints.memory.terms import (
-    BF16,
-    FP32,
-    attention_elements,
-    ffn_elements,
-    ranks_reached,
-    split,
-)
+from parsolve.constraints.memory.terms import quantity
 from parsolve.constraints.rule import Example, Rule, Source
-
-ROUTING_IMBALANCE_PERCENT = 110
-"""Tokens on the rank that gets most, per hundred on average."""
 
 WORKSPACE = GIB // 2
 """cuBLAS, attention and collective workspaces inside of PyTorch's allocator."""
@@ -52,309 +52,24 @@ CUDA_CONTEXT = GIB
 SLACK_PERCENT = 5
 """What PyTorch's allocator reserves beyond what is in use, per hundred."""
 
-UNITS_IN_FLIGHT = 2
-"""Layers that FSDP holds whole at once: the one in use and the one prefetched or reduced."""
-
-HEADLESS_TRAINERS = ("reward", "classification", "embedding")
-"""Trainers whose model has no output over the vocabulary."""
-
-
-def _named(name: str, term: Term, about: str) -> Named:
-    unit: Literal["", "bytes"] = "bytes" if name.endswith("_bytes") else ""
-    return Named(name, term, about=about, unit=unit)
-
-
-# --- parameters of the fullest rank ---------------------------------------------------------
-
-stage_layers = _named(
-    "stage_layers",
-    if_(
-        f.pp_size <= 1,
-        m.num_hidden_layers,
-        if_(f.pp_split.length > 0, f.pp_split.largest, split(m.num_hidden_layers, f.pp_size)),
-    ),
-    "Layers of the largest pipeline stage.",
-)
-
-
-def _of_stage(parameters: Term) -> Term:
-    return split(parameters * stage_layers, largest(1, m.num_hidden_layers))
-
-
-_has_moe = m.routed_expert_parameters > 0
-dense_parameters = _named(
-    "dense_parameters_per_gpu",
-    if_(
-        f.pp_size <= 1,
-        m.embedding_parameters + m.output_parameters,
-        largest(m.embedding_parameters, m.output_parameters),
-    )
-    + _of_stage(m.shared_expert_parameters + m.other_parameters)
-    + split(_of_stage(m.attention_parameters + if_(_has_moe, 0, m.dense_ffn_parameters)), f.tp_size)
-    + _of_stage(if_(_has_moe, m.dense_ffn_parameters, 0)),
-    "Parameters outside of routed experts on one GPU, before FSDP shards them.",
-)
-expert_parameters = _named(
-    "expert_parameters_per_gpu",
-    split(_of_stage(m.routed_expert_parameters), largest(1, q.ep_group_size)),
-    "Parameters of routed experts on one GPU, before FSDP shards them.",
-)
-local_parameters = _named(
-    "local_parameters",
-    dense_parameters + expert_parameters,
-    "Parameters on one GPU, before FSDP shards them.",
-)
-lora_parameters = _named(
-    "lora_parameters",
-    known_where(
-        f.lora_rank > 0,
-        f.lora_rank
-        * stage_layers
-        * (
-            4 * m.hidden_size
-            + m.query_width
-            + m.key_width
-            + m.value_width
-            + m.attention_output_width
-            + m.ffn_matrices * if_(m.intermediate_size > 0, m.hidden_size + m.intermediate_size, 0)
-        ),
-    ),
-    "Parameters of LoRA adapters on every linear layer outside of routed experts.",
-)
-
-# --- what shards them -----------------------------------------------------------------------
-
-_width = largest(1, q.fsdp_width)
-sharded_parameters = _named(
-    "sharded_parameters",
-    dense_parameters + if_(q.experts_fsdp_managed, expert_parameters, 0),
-    "Parameters that FSDP shards.",
-)
-_whole = local_parameters - sharded_parameters
-_layer = _named(
-    "layer_parameters",
-    m.layer_dense_parameters + if_(q.experts_fsdp_managed, m.layer_expert_parameters, 0),
-    "Parameters that FSDP gathers for one layer.",
-)
-_is_sharded = q.fsdp_width > 1
-
-weight_width = _named(
-    "weight_width",
-    if_(
-        f.weight_bytes > 0,
-        f.weight_bytes,
-        if_(f.dtype == "fp32", FP32, of_policy(f.precision_policy, lambda p: p.weight)),
-    ),
-    "Bytes of a stored parameter.",
-)
-_fp32_beside_experts = all_of(f.fp32_non_ep_params, weight_width < FP32)
-gradient_width = _named(
-    "gradient_width",
-    if_(
-        f.gradient_bytes > 0,
-        f.gradient_bytes,
-        of_policy(f.precision_policy, lambda p: p.gradient),
-    ),
-    "Bytes of a parameter's gradient.",
-)
-optimizer_width = _named(
-    "optimizer_width",
-    if_(
-        f.optimizer_bytes >= 0,
-        f.optimizer_bytes,
-        of_policy(f.precision_policy, lambda p: p.optimizer),
-    ),
-    "Bytes of a parameter's optimizer state.",
-)
-_compute_width = if_(f.dtype == "fp32", FP32, BF16)
-_dense_extra = if_(_fp32_beside_experts, FP32 - BF16, 0)
-
-_gathered = if_(
-    _is_sharded,
-    _compute_width
-    * if_(f.fsdp_reshard_after_forward, UNITS_IN_FLIGHT * _layer, sharded_parameters),
-    0,
-)
-_stored = split(
-    sharded_parameters * weight_width + dense_parameters * _dense_extra, _width
-) + _whole * if_(f.quantized, 0, weight_width)
-_reference = if_(
-    f.reference_model == "live", split(sharded_parameters * BF16, _width) + _whole * BF16, 0
-)
-parameters_bytes = _named(
-    "parameters_bytes", _gathered + _stored + _reference, "Weights: sharded and gathered."
-)
-
-_trained = if_(f.use_peft, lora_parameters, sharded_parameters)
-_trained_whole = if_(f.use_peft, 0, _whole)
-optimizer_bytes = _named(
-    "optimizer_state_bytes",
-    split(_trained * optimizer_width, _width)
-    + _trained_whole * optimizer_width
-    + if_(f.use_peft, 0, split(dense_parameters * 2 * _dense_extra, _width)),
-    "Optimizer state.",
-)
-_all_gradients = (
-    if_(
-        f.fsdp_defer_grad_sync,
-        _trained * gradient_width,
-        split(_trained * gradient_width, _width),
-    )
-    + _trained_whole * gradient_width
-)
-accumulates = NamedFormula(
-    "accumulates_gradients",
-    any_of(f.gradient_accumulation_steps > 1, all_of(f.pp_size > 1, q.pipeline_batch_parts > 1)),
-    about="Gradients of earlier micro-batches are there when a forward pass ends.",
-)
-
-# --- activations ----------------------------------------------------------------------------
-
-sequence_length = _named(
-    "sequence_length",
-    known_where(q.row_length > 0, q.row_length),
-    "Tokens of one row.",
-)
-rows = _named(
-    "rows_per_pass",
-    if_(
-        f.ep_rows_per_device > 0,
-        f.ep_rows_per_device,
-        largest(1, f.per_device_train_batch_size) * if_(one_of(f.trainer, q.PAIRED_TRAINERS), 2, 1),
-    ),
-    "Rows per GPU and forward pass.",
-)
-tokens = _named(
-    "tokens_per_gpu", split(rows * sequence_length, f.cp_size), "Tokens per GPU and forward pass."
-)
-_spread = f.ep_size > 1
-_routed = (
-    if_(_spread, ROUTING_IMBALANCE_PERCENT, 100)
-    * m.num_experts_per_tok
-    * (2 * m.hidden_size + m.ffn_matrices * m.moe_intermediate_size)
-    // 100
-)
-_shared = if_(m.shared_intermediate_size > 0, ffn_elements(m.shared_intermediate_size), 0)
-_dispatched = if_(
-    _spread,
-    m.hidden_size
-    + m.hidden_size
-    * ROUTING_IMBALANCE_PERCENT
-    * ranks_reached(f.ep_size, m.num_experts_per_tok)
-    // 100_000,
-    0,
-)
-_scores = if_(
-    one_of(f.attn_implementation, ("eager",)),
-    5 * f.num_attention_heads.smallest * sequence_length // BF16,
-    0,
-)
-_attention = attention_elements() + _scores
-dense_layer_bytes = _named(
-    "dense_layer_bytes",
-    BF16 * (_attention + ffn_elements(m.intermediate_size)),
-    "What one dense layer keeps for the backward pass, per token.",
-)
-moe_layer_bytes = _named(
-    "moe_layer_bytes",
-    BF16 * (_attention + _routed + _shared + _dispatched),
-    "What one MoE layer keeps for the backward pass, per token.",
-)
-_moe_share = split(m.num_moe_layers * stage_layers, largest(1, m.num_hidden_layers))
-_moe_layers = smallest(_moe_share, stage_layers)
-saved_bytes_per_token = _named(
-    "saved_bytes_per_token",
-    if_(
-        f.gradient_checkpointing,
-        stage_layers * BF16 * m.hidden_size + _moe_layers * BF16 * _dispatched,
-        _moe_layers * moe_layer_bytes + (stage_layers - _moe_layers) * dense_layer_bytes,
-    ),
-    "Activations kept for the backward pass, all layers of the stage, per token.",
-)
-_in_flight = if_(
-    f.pp_schedule == "gpipe",
-    q.pipeline_batch_parts,
-    smallest(q.pipeline_batch_parts, f.pp_size),
-)
-_tokens_of_part = if_(f.pp_size <= 1, tokens, split(tokens, largest(1, q.pipeline_batch_parts)))
-saved_bytes = _named(
-    "saved_bytes",
-    if_(
-        f.activation_offloading,
-        0,
-        saved_bytes_per_token * _tokens_of_part * if_(f.pp_size <= 1, 1, _in_flight),
-    ),
-    "Activations kept for the backward pass.",
-)
-_inner = (m.ffn_matrices - 1) * largest(
-    m.intermediate_size, m.num_experts_per_tok * m.moe_intermediate_size
-)
-recomputed_bytes = _named(
-    "recomputed_bytes",
-    _tokens_of_part
-    * (
-        BF16 * _inner
-        + if_(
-            f.gradient_checkpointing,
-            largest(
-                if_(m.num_moe_layers > 0, moe_layer_bytes, 0),
-                if_(m.num_moe_layers < m.num_hidden_layers, dense_layer_bytes, 0),
-            ),
-            0,
-        )
-    ),
-    "One layer's activations, computed again in the backward pass, and its widest gradients.",
-)
-
-# --- loss -----------------------------------------------------------------------------------
-
-_has_logits = all_of(*(f.trainer != trainer for trainer in HEADLESS_TRAINERS))
-_is_fused = all_of(f.fused_linear_cross_entropy, f.cp_size <= 1)
-_copies = BF16 + FP32 + if_(all_of(rows > 1, ~any_of(f.packing, f.padding_free)), BF16, 0)
-logits_bytes = _named(
-    "whole_logits_bytes",
-    if_(
-        all_of(_has_logits, ~_is_fused),
-        _tokens_of_part * m.vocab_size * _copies * if_(f.tp_size > 1, 2, 1),
-        0,
-    ),
-    "Logits in bf16, their fp32 copy, and the shifted copy of several rows.",
-)
-_head = m.vocab_size * m.hidden_size
-head_gradient_bytes = _named(
-    "head_gradient_bytes",
-    if_(
-        _has_logits,
-        if_(
-            _is_fused,
-            _head * (BF16 + FP32) + _tokens_of_part * m.hidden_size * (BF16 + 2 * FP32),
-            if_(f.use_peft, 0, _head * BF16),
-        ),
-        0,
-    ),
-    "The output layer's gradient; where the loss is fused, its fp32 sum and a chunk of logits.",
-)
-
-# --- the peak -------------------------------------------------------------------------------
-
-_at_loss = if_(accumulates, _all_gradients, 0)
+_at_loss = if_(accumulates, all_gradients, 0)
 _layer_gradients = if_(
-    all_of(_is_sharded, ~f.fsdp_defer_grad_sync, ~f.use_peft),
-    UNITS_IN_FLIGHT * _layer * gradient_width,
+    all_of(is_sharded, ~f.fsdp_defer_grad_sync, ~f.use_peft),
+    UNITS_IN_FLIGHT * whole_layer * gradient_width,
     0,
 )
 _start = saved_bytes + largest(logits_bytes, recomputed_bytes + head_gradient_bytes) + _at_loss
-_end = _all_gradients + _layer_gradients + recomputed_bytes
+_end = all_gradients + _layer_gradients + recomputed_bytes
 peaks_at_loss = NamedFormula(
     "peaks_at_loss",
     _start >= _end,
     about="Most memory is in use when the backward pass starts, not when it ends.",
 )
 _loss_leads = logits_bytes >= recomputed_bytes + head_gradient_bytes
-gradients_bytes = _named(
-    "gradients_bytes", if_(peaks_at_loss, _at_loss, _all_gradients), "Gradients at the peak."
+gradients_bytes = quantity(
+    "gradients_bytes", if_(peaks_at_loss, _at_loss, all_gradients), "Gradients at the peak."
 )
-activations_bytes = _named(
+activations_bytes = quantity(
     "activations_bytes",
     if_(
         peaks_at_loss,
@@ -363,17 +78,17 @@ activations_bytes = _named(
     ),
     "Activations at the peak.",
 )
-loss_bytes = _named(
+loss_bytes = quantity(
     "loss_bytes",
     if_(peaks_at_loss, if_(_loss_leads, logits_bytes, head_gradient_bytes), 0),
     "Logits and loss at the peak.",
 )
-buffers_bytes = _named(
+buffers_bytes = quantity(
     "buffers_bytes",
     WORKSPACE + if_(peaks_at_loss, 0, _layer_gradients),
     "Communication and library buffers.",
 )
-allocated_bytes = _named(
+allocated_bytes = quantity(
     "allocated_bytes",
     known_where(
         m.num_hidden_layers > 0,
@@ -386,7 +101,7 @@ allocated_bytes = _named(
     ),
     "What PyTorch reports as the peak of allocated memory.",
 )
-reserve_bytes = _named(
+reserve_bytes = quantity(
     "reserve_bytes",
     CUDA_CONTEXT + allocated_bytes * SLACK_PERCENT // 100,
     "CUDA context and allocator slack.",
@@ -459,11 +174,16 @@ ACCOUNT = Account(
         m.model_parameters,
         tokens,
         headroom,
+        *batch.QUANTITIES,
+        *traffic.QUANTITIES,
     ),
     assumptions=(
         Assumption(when=f.per_device_train_batch_size < 1, words="micro-batch 1"),
         Assumption(when=f.max_length < 1, words="sequences as long as the model's context window"),
-        Assumption(when=f.gradient_accumulation_steps < 1, words="no gradient accumulation"),
+        Assumption(
+            when=all_of(f.gradient_accumulation_steps < 1, f.global_batch < 1),
+            words="no gradient accumulation",
+        ),
     ),
     needs=NEEDS,
     levers=(
@@ -478,6 +198,8 @@ ACCOUNT = Account(
                 f.fsdp_defer_grad_sync,
                 f.use_hsdp,
                 f.fused_linear_cross_entropy,
+                f.global_batch,
+                f.gradient_accumulation_steps,
             )
         ),
     ),
@@ -503,6 +225,7 @@ LLAMA_3_8B = {
 }
 
 BOUNDS = (
+    *batch.BATCH,
     Rule(
         id="memory-exceeds-gpu",
         stage="memory",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from parsolve.constraints.formula import Const, Named, Operand, Term, as_term, if_, largest
 from parsolve.constraints.memory import facts as m
 
@@ -54,3 +56,9 @@ def attention_elements() -> Term:
 def ffn_elements(width: Term) -> Term:
     """What an FFN keeps: the outputs of its first matrices, of the activation, and its own."""
     return m.ffn_matrices * width + m.hidden_size
+
+
+def quantity(name: str, term: Term, about: str) -> Named:
+    """A named term; one whose name ends in ``_bytes`` is stated in GiB."""
+    unit: Literal["", "bytes"] = "bytes" if name.endswith("_bytes") else ""
+    return Named(name, term, about=about, unit=unit)

@@ -1,0 +1,128 @@
+"""Predicted against measured memory: ``python -m benchmarks.accuracy [FILE] [--markdown]``.
+
+Every run that the tests carry (or those of another file of the same form) is predicted from its
+configuration alone, and compared with the peak of PyTorch's allocator that it reported. A run
+that ended out of memory should be predicted as not fitting its GPU, any other as fitting.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from parsolve.solver.memory import usage
+from tests.halo_memory import RUNS, Run, rows, runs
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A run beside what the account says of it, in bytes."""
+
+    run: Run
+    allocated: int
+    total: int
+    limit: int
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured peak, less one."""
+        assert self.run.peak is not None
+        return self.allocated / self.run.peak - 1
+
+
+def predictions(found: Iterable[Run | str]) -> tuple[list[Prediction], list[str]]:
+    """Every run that states what happened, predicted; and why the others are left out."""
+    predicted, left = [], []
+    for run in found:
+        if isinstance(run, str):
+            left.append(run)
+            continue
+        known = usage(run.config)
+        if known is None or known.limit is None:
+            left.append(f"{run.row['id']}: its memory is not known")
+            continue
+        predicted.append(
+            Prediction(run, known.bytes["allocated"], known.bytes["total"], known.limit)
+        )
+    return predicted, left
+
+
+def worst_decile(errors: Sequence[float]) -> float:
+    """The size of error that nine in ten runs stay within."""
+    ordered = sorted(map(abs, errors))
+    return ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
+
+
+def local_parameters(path: Path) -> list[tuple[str, float, float]]:
+    """Rows that state the parameters on a rank: id, predicted and stated, in billions."""
+    stated = {row["id"]: row["local_params_b"] for row in rows(path) if "local_params_b" in row}
+    found = []
+    for run in runs(path):
+        if isinstance(run, Run) and run.row["id"] in stated:
+            known = run.config.profile.filled(run.config.values)["local_parameters"] / 1e9
+            found.append((str(run.row["id"]), known, stated[run.row["id"]]))
+    return found
+
+
+def report(path: Path) -> Iterable[str]:
+    """The whole comparison as lines."""
+    predicted, left = predictions(runs(path))
+    ran = [each for each in predicted if each.run.peak is not None]
+    groups: dict[tuple[str, str], list[Prediction]] = defaultdict(list)
+    for each in ran:
+        groups[str(each.run.row["model"]), each.run.mode].append(each)
+    yield f"{'id':<6} {'tokens':>9}  {'measured':>9}  {'predicted':>9}  {'error':>6}"
+    for (model, mode), members in sorted(groups.items()):
+        yield f"{model}: {mode}"
+        for each in members:
+            row = each.run.row
+            peak = (each.run.peak or 0) / GIB
+            yield (
+                f"{row['id']:<6} {row['micro_batch']:>2} x {row['seq_len']:<6} {peak:>7.1f}  "
+                f"{each.allocated / GIB:>9.1f}  {100 * each.error:>+5.1f}%"
+            )
+    yield ""
+    yield "median and worst decile of the error's size, by model"
+    by_model: dict[str, list[float]] = defaultdict(list)
+    for each in ran:
+        by_model[str(each.run.row["model"])].append(each.error)
+        by_model["all"].append(each.error)
+    for model, errors in by_model.items():
+        middle = median(map(abs, errors))
+        yield (
+            f"  {model:<28} {len(errors):>4} runs  {100 * middle:>5.1f}%  "
+            f"{100 * worst_decile(errors):>5.1f}%  worst {100 * max(map(abs, errors)):>5.1f}%"
+        )
+    for name, known, stated in local_parameters(path):
+        yield f"  {name}: parameters on a rank {known:.3f}B, stated {stated:.3f}B"
+    yield ""
+    over = [each for each in predicted if each.run.peak is None]
+    missed = [each for each in over if each.total <= each.limit]
+    refused = [each for each in ran if each.total > each.limit]
+    yield f"out of memory: {len(over)} runs, {len(over) - len(missed)} predicted as not fitting"
+    yield from (
+        f"  missed {each.run.row['id']}: {each.total / GIB:.1f} of {each.limit / GIB:.1f} GiB; "
+        f"{each.run.mode}; {each.run.row.get('notes', '')}"
+        for each in missed
+    )
+    yield f"ran: {len(ran)} runs, {len(ran) - len(refused)} predicted as fitting"
+    yield from (f"  refused {each.run.row['id']}" for each in refused)
+    yield f"left out: {len(left)}"
+    yield from (f"  {reason}" for reason in left if "no peak stated" not in reason)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
+    parser.add_argument("file", nargs="?", type=Path, default=RUNS, help="runs, one a line")
+    for line in report(parser.parse_args().file):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
