@@ -84,12 +84,14 @@ def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
     screen = Screen()
     lead = f"{'world':>{max(5, digits)}}  " if several else ""
     screen.line(f"  {lead}{'  '.join(heads)}  options", "bold")
+    asked = {name for name in query.pins if name not in profile.axes}
     for solution in chain(() if first is None else (first,), rows):
         found = summary_cells(profile, solution, summary)
         cells = [c.rjust(w) for c, w in zip(found, widths, strict=True)]
         world = solution.config[profile.world]
+        shown = {n: value for n, value in solution.config.items() if n not in asked}
         lead = f"{world:>{max(5, digits)}}  " if several else ""
-        screen.line(f"  {lead}{'  '.join(cells)}  {differences(profile, solution.config)}")
+        screen.line(f"  {lead}{'  '.join(cells)}  {differences(profile, shown)}")
 
 
 def _jsonl(_: Listing, solutions: Iterable[Solution]) -> None:

@@ -15,6 +15,7 @@ from parsolve.solver.answer import (
     Best,
     Caution,
     Conflict,
+    Fields,
     Goal,
     Memory,
     Rejected,
@@ -357,6 +358,7 @@ def show_solutions(
         getattr(profile.quantity_of.get(goal.quantity), "name", goal.quantity): goal.quantity
         for goal in objectives
     }
+    same = _shared(profile, [solution.config for solution in solutions])
     headings = ["#"]
     several_worlds = len({s.config[profile.world] for s in solutions}) > 1
     if several_worlds:
@@ -372,10 +374,27 @@ def show_solutions(
             amount(profile, text, solution.objectives[text]) if solution.objectives else ""
             for text in extra
         ]
-        row.append(differences(profile, solution.config))
+        row.append(differences(profile, _only(solution.config, solution.config.keys() - same)))
         row += summary_cells(profile, solution, columns)
         rows.append(row)
     screen.table(headings, rows)
+    if same:
+        screen.line()
+        screen.entry("all with", differences(profile, _only(solutions[0].config, same), same))
+
+
+def _shared(profile: Profile, configs: list[Fields]) -> set[str]:
+    """Knobs off their default in the same way everywhere: said once. Axes stay in their rows."""
+    return {
+        field.name
+        for field in profile.fields
+        if field.role == "knob"
+        and field.flag
+        and field.name not in profile.axes
+        and configs
+        and configs[0].get(field.name, field.default) != field.default
+        and all(config.get(field.name) == configs[0][field.name] for config in configs)
+    }
 
 
 def _names(columns: Iterable[object]) -> set[str]:
