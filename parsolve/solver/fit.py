@@ -42,12 +42,15 @@ def explain_fit(query: Query, deadline: Deadline) -> Conflict:
     core, smallest = _Fit(query, config, deadline).core()
     pins = {part: config[part] for part in core if isinstance(part, str)}
     least = _least(query, deadline)
+    broken = () if least is None else profile.violated(least.values)
     violations = tuple(
         Violation(
             rule=bound.id,
             stage=bound.stage,
             reason=bound.reason,
-            because=profile.because(index, least.values),
+            because=profile.because(index, least.values)
+            if index in broken
+            else profile.says(index),
             remedy=bound.remedy,
             source=str(bound.source),
         )
@@ -113,11 +116,15 @@ class _Fit:
     def _leaves(self, kept: tuple[Part, ...]) -> bool:
         self.deadline.check()
         released = [part for part in self.parts if isinstance(part, str) and part not in kept]
+        conditions = [part for part in kept if isinstance(part, Condition)]
+        # a bound that nobody asks about is left out; of another, any value will do
+        stated = fields_of(*(condition.formula for condition in conditions))
+        without = [name for name in released if name in self.bounding - stated]
         question = opened(
             self.query,
             self.config,
-            [name for name in released if name not in self.bounding],
-            conditions=[part for part in kept if isinstance(part, Condition)],
-            without=[name for name in released if name in self.bounding],
+            [name for name in released if name not in without],
+            conditions=conditions,
+            without=without,
         )
         return any(True for _ in search(question, deadline=self.deadline))

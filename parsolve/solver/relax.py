@@ -90,7 +90,7 @@ def widened(query: Query, config: Config, name: str) -> tuple[Anything, ...]:
     if name in query.pins:
         values.append(query.pins[name])
     if isinstance(field, Size):
-        named = {n for c in query.conditions for n in _compared(c.formula, name)}
+        named = {n for c in query.conditions for n in _compared(c.formula, name, set())}
         values += sorted(n for n in named if n >= field.minimum)
     return tuple(dict.fromkeys(values))
 
@@ -104,8 +104,11 @@ def _thinned(values: list[Anything]) -> list[Anything]:
     return values[:half] + [rest[i * (len(rest) - 1) // (half - 1)] for i in range(half)]
 
 
-def _compared(node: Node, name: str) -> Iterator[int]:
+def _compared(node: Node, name: str, seen: set[int]) -> Iterator[int]:
     """Constants that a condition compares the field with, and their neighbours."""
+    if id(node) in seen:
+        return  # the account's quantities are shared by many others
+    seen.add(id(node))
     if isinstance(node, Compare):
         sides = (node.left, node.right)
         for side, other in (sides, sides[::-1]):
@@ -114,7 +117,7 @@ def _compared(node: Node, name: str) -> Iterator[int]:
                 if isinstance(value, int):
                     yield from (value - 1, value, value + 1)
     for child in children(node):
-        yield from _compared(child, name)
+        yield from _compared(child, name, seen)
 
 
 MOST_TIMES = 64

@@ -124,25 +124,42 @@ def _known(simplifier: Simplifier, term: Term) -> Term | None:
         return None
 
 
+@dataclass(slots=True)
+class Cut:
+    """A value of the first term below which rows are of no use; it may rise while they come.
+
+    With ``maximize`` false, it is a value above which they are of no use.
+    """
+
+    maximize: bool
+    value: int | None = None
+
+
 def search(
-    query: Query, terms: Sequence[Term] = (), deadline: Deadline | None = None
+    query: Query,
+    terms: Sequence[Term] = (),
+    deadline: Deadline | None = None,
+    cut: Cut | None = None,
 ) -> Iterator[Found]:
     """Yield every accepted completion, in loop order, with the values of the given terms.
 
-    A term's value is None where it is undefined. Raises `TimedOut` at the deadline.
+    A term's value is None where it is undefined. ``cut`` leaves out rows, as early as their
+    first term is known. Raises `TimedOut` at the deadline.
     """
     single = len(query.worlds) == 1
     left = residue(query, query.worlds[0] if single else None, tuple(terms))
-    loops = _loops(query, left)
+    loops = _loops(query, left, cut)
     limit = deadline or Deadline()
-    for found in loops(query.worlds, query.domain, limit.check):
+    for found in loops(query.worlds, query.domain, limit.check, cut):
         yield found[0], found[1], found[2]
 
 
-def _loops(
-    query: Query, left: Residue
-) -> Callable[[Sequence[int], Callable[..., Anything], Callable[[], None]], Iterator[Found]]:
-    """Compile the nested loops of a query."""
+def _loops(query: Query, left: Residue, cut: Cut | None) -> Callable[..., Iterator[Found]]:
+    """Compile the nested loops of a query.
+
+    Every derived quantity is computed in the outermost loop in which all that it is made of is
+    bound, and every check made there.
+    """
     world = query.profile.world
     order = (world, *query.free)
     level_of = {name: level for level, name in enumerate(order)}
@@ -150,18 +167,16 @@ def _loops(
     def level(*nodes: Node) -> int:
         return max((level_of[name] for name in fields_of(*nodes)), default=0)
 
-    checks: list[tuple[int, str, tuple[Node, ...]]] = []
-    for _, when, requires in left.rules:
-        checks += [
-            (level(when, part), violated_source(when, part), (when, part))
-            for part in _parts(requires)
-        ]
-    for need in left.needs:
-        defined, holds = defined_source(need), formula_source(need)
-        test = f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
-        checks.append((level(need), test, (need,)))
+    checks = _checks(left, level)
+    scored = [term for term in left.terms if term is not None]
+    if cut is not None and left.terms[0] is not None:
+        checks.append((level(scored[0]), _cut_test(scored[0], cut), (scored[0],)))
+    waiting = [
+        (level(quantity), quantity)
+        for quantity in named_in(*(node for _, _, nodes in checks for node in nodes), *scored)
+    ]
 
-    lines = ["def loops(worlds, domain, tick):"]
+    lines = ["def loops(worlds, domain, tick, cut):"]
     bound: set[int] = set()
     picked: list[str] = []
 
@@ -198,8 +213,8 @@ def _loops(
             if at == depth:
                 bind(nodes, inner)
                 lines.append(f"{inner}if {test}: continue")
+        bind([quantity for at, quantity in waiting if at == depth], inner)
     innermost = "    " * (len(order) + 1)
-    bind([term for term in left.terms if term is not None], innermost)
     scores = "".join(f"{_score(term)}, " for term in left.terms)
     chosen = "".join(f"{name}, " for name in picked[1:])
     lines.append(f"{innermost}yield {world}, ({chosen}), ({scores})")
@@ -207,6 +222,29 @@ def _loops(
     exec("\n".join(lines), scope)  # noqa: S102  (our own text)
     loops: Callable[..., Iterator[Found]] = scope["loops"]
     return loops
+
+
+def _checks(left: Residue, level: Callable[..., int]) -> list[tuple[int, str, tuple[Node, ...]]]:
+    """What each row must pass: the loop that binds all of it, its negation, what it reads."""
+    checks: list[tuple[int, str, tuple[Node, ...]]] = []
+    for _, when, requires in left.rules:
+        checks += [
+            (level(when, part), violated_source(when, part), (when, part))
+            for part in _parts(requires)
+        ]
+    for need in left.needs:
+        defined, holds = defined_source(need), formula_source(need)
+        test = f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
+        checks.append((level(need), test, (need,)))
+    return checks
+
+
+def _cut_test(term: Term, cut: Cut) -> str:
+    """Python for "the term is worse than the cut"."""
+    worse = f"{term_source(term)} {'<' if cut.maximize else '>'} cut.value"
+    defined = defined_source(term)
+    known = "" if defined == DEFINED else f"{defined} and "
+    return f"cut.value is not None and {known}{worse}"
 
 
 def _parts(requires: Formula) -> tuple[Formula, ...]:

@@ -23,7 +23,7 @@ from parsolve.solver.answer import (
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.query import Condition, Query, QueryError, assumptions
-from parsolve.solver.search import Found, search
+from parsolve.solver.search import Cut, Found, search
 
 Progress = Callable[[int], None]
 """Told the world that is being worked on."""
@@ -349,7 +349,8 @@ def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
     terms: list[Term] = [goal.term for goal in goals]
     terms += [preference.term for preference in query.profile.preferences]
     seen = 0
-    for world, chosen, scores in search(query, terms, deadline):
+    cut = Cut(goals[0].maximize) if goals and not query.pareto else None
+    for world, chosen, scores in search(query, terms, deadline, cut):
         if rows and world > rows[0].world and _wants_few_gpus(query):
             break
         seen += 1
@@ -369,6 +370,8 @@ def _collect(query: Query, rows: list[_Row], deadline: Deadline) -> int:
                 continue
             rows.clear()
         rows.append(row)
+        if cut is not None:
+            cut.value = fixed[0]
     return seen
 
 

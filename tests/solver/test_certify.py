@@ -17,7 +17,7 @@ from parsolve.solver.claims import divisor_claims
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.explain import explain
 from parsolve.solver.query import Query
-from parsolve.solver.search import Found, search
+from parsolve.solver.search import Cut, Found, search
 from parsolve.solver.solve import Listing, best, no_solution, solutions
 from tests.solver.questions import HALO, question
 
@@ -73,9 +73,12 @@ def missing(
     """Let the search overlook some of what it finds."""
 
     def lossy(
-        query: Query, terms: Sequence[Term] = (), deadline: Deadline | None = None
+        query: Query,
+        terms: Sequence[Term] = (),
+        deadline: Deadline | None = None,
+        cut: Cut | None = None,
     ) -> Iterator[Found]:
-        return (row for row in search(query, terms, deadline) if not left_out(row[1], row[2]))
+        return (row for row in search(query, terms, deadline, cut) if not left_out(row[1], row[2]))
 
     monkeypatch.setattr(solve, "search", lossy)
 
