@@ -126,11 +126,16 @@ def _json(listing: Listing, solutions: Iterable[Solution]) -> None:
 def _csv(listing: Listing, solutions: Iterable[Solution]) -> None:
     profile = listing.query.profile
     knobs = columns(profile, listing)
+    rows = iter(solutions)
+    first = next(rows, None)
+    known = first.derived if first else {}
+    account = () if profile.account is None else (profile.account.total,)
     quantities = [quantity.name for quantity in profile.derived]
+    quantities += [quantity.name for quantity in account if quantity.name in known]
     headings = [f"effective_{name}" if name in knobs else name for name in quantities]
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow([*knobs, *headings])
-    for solution in solutions:
+    for solution in chain(() if first is None else (first,), rows):
         defaults = {f.name: f.default for f in profile.fields}
         row = [solution.config.get(name, defaults[name]) for name in knobs]
         row += [solution.derived.get(name, "") for name in quantities]
