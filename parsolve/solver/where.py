@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from fractions import Fraction
 
-from parsolve.constraints.fields import FEWEST_BYTES, Choice, Misuse, suggestion
+from parsolve.constraints.fields import BYTE_UNITS, FEWEST_BYTES, Choice, Misuse, suggestion
 from parsolve.constraints.formula import (
     All,
     Any,
@@ -41,10 +42,10 @@ DEEPEST = 60
 LARGEST = 10**18
 MOST_ARGUMENTS = 20
 
-SIZE = re.compile(r"\b(\d+)( ?)(TiB|GiB|MiB|TB|GB|MB)\b")
+SIZE = re.compile(
+    r"(?<![\w.])(\d{1,19})(\.\d{1,19})? ?([TGM]iB|[TGM]B)\b", re.ASCII | re.IGNORECASE
+)
 """A number of bytes with its unit."""
-
-BYTES = {"TiB": 2**40, "GiB": 2**30, "MiB": 2**20, "TB": 10**12, "GB": 10**9, "MB": 10**6}
 
 OPERATIONS: dict[type[ast.operator], Operation] = {
     ast.Add: "+",
@@ -86,6 +87,21 @@ def parse_quantity(profile: Profile, text: str) -> Term:
 def _numbered(size: re.Match[str]) -> str:
     """The number alone, in as much room: columns stay where they were."""
     return size[1] + " " * (len(size[0]) - len(size[1]))
+
+
+def _is_bytes(term: Term) -> bool:
+    """Whether the term is a number of bytes: more or less of one, or a part or multiple."""
+    match term:
+        case Variable() | Named():
+            return bool(getattr(term, "unit", ""))
+        case Arith(("*" | "//"), left, Const(int() as factor)):
+            return factor < FEWEST_BYTES and _is_bytes(left)
+        case Arith("*", Const(int() as factor), right):
+            return factor < FEWEST_BYTES and _is_bytes(right)
+        case Arith(("+" | "-" | "max" | "min"), left, right):
+            return _is_bytes(left) or _is_bytes(right)
+        case _:
+            return False
 
 
 class _Reader:
@@ -188,7 +204,7 @@ class _Reader:
         for term, beside in ((one, other), (other, one)):
             value = term.value if isinstance(term, Const) else ""
             is_bare = isinstance(value, int) and 0 < abs(value) < FEWEST_BYTES
-            if is_bare and getattr(beside, "unit", None):
+            if is_bare and _is_bytes(beside):
                 raise self.error(f"{value} bytes? give a unit, such as {value}GiB", right)
         if is_label(one) != is_label(other):
             raise self.error("a label cannot be compared with a number", right)
@@ -224,11 +240,11 @@ class _Reader:
             case ast.Constant(bool()) | ast.UnaryOp(ast.USub(), ast.Constant(bool())):
                 raise self.error("True and False are no numbers", node)
             case ast.Constant(int() as value):
-                return self.constant(value * self.unit(node), node)
+                return self.constant(self.size(node, value), node)
             case ast.Constant(str() as value):
                 return Const(value)
-            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value)):
-                return self.constant(-value, node)
+            case ast.UnaryOp(ast.USub(), ast.Constant(int() as value) as size):
+                return self.constant(-self.size(size, value), node)
             case ast.Name(name):
                 found = self.lookup(node, name)
                 if isinstance(found, (BoolVariable, NamedFormula)):
@@ -252,11 +268,13 @@ class _Reader:
             case _:
                 raise self.error("expected a number, a field or a derived quantity", node)
 
-    def unit(self, node: ast.expr) -> int:
-        """Bytes in the unit that stands behind the number, 1 where there is none."""
+    def size(self, node: ast.expr, value: int) -> int:
+        """The number in bytes where a unit stands behind it, else as it is; parts are cut off."""
         before = self.text.lstrip().encode()[: node.col_offset].decode()
         size = self.sizes.get(self.indent + len(before))
-        return BYTES[size[3]] if size else 1
+        if size is None:
+            return value
+        return int(Fraction(f"{size[1]}{size[2] or ''}") * BYTE_UNITS[size[3].lower()])
 
     def constant(self, value: int, node: ast.expr) -> Const:
         if abs(value) > LARGEST:
