@@ -8,8 +8,9 @@ equally good is missing. That the searched values suffice is a claim about every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any as Anything
 from typing import Literal, TypeAlias
 
@@ -128,8 +129,7 @@ class Certifier:
             return "proved"
         names = self.query.free
         start = self._chosen(names[: len(prefix)], prefix)
-        others = (negation(self._chosen(names, values)) for values in found)
-        status = self._check(conjunction((start, *others)))
+        status = self._check(conjunction((start, *self._beside(found))))
         self._add(negation(start))
         return status
 
@@ -159,8 +159,19 @@ class Certifier:
             equal.append(self._table(term).get(value, False))
             if equal[-1] is False:
                 return "proved"
-        others = (negation(self._chosen(self.query.free, values)) for values in found)
-        return self._check(conjunction((*equal, *others)))
+        return self._check(conjunction((*equal, *self._beside(found))))
+
+    def _beside(self, found: Sequence[Sequence[Anything]]) -> Iterator[Z3Literal]:
+        """That it is none of those found: one clause for all that differ in the last knob only."""
+        if not self.query.free:
+            yield from (False for _ in found)
+            return
+        *names, last = self.query.free
+        values = self.encoder.values(last)
+        for start, group in groupby(found, key=lambda row: tuple(row[:-1])):
+            taken = {row[-1] for row in group}
+            left = (literal for value, literal in values.items() if value not in taken)
+            yield disjunction((negation(self._chosen(names, start)), *left))
 
     def _table(self, term: Term | None) -> Mapping[Anything, Z3Literal]:
         if isinstance(term, Const):
