@@ -1,0 +1,145 @@
+"""Derived quantities of the generic profile: groups, batches and the pipeline's bubble."""
+
+from parsolve.constraints.formula import (
+    Named,
+    NamedFormula,
+    all_of,
+    any_of,
+    if_,
+    known_where,
+    largest,
+    quotient,
+    smallest,
+)
+from parsolve.constraints.generic import fields as f
+
+ASSUMED_GPUS_PER_NODE = 8
+"""GPUs per node where nobody said."""
+
+gpus_per_node = Named(
+    "gpus_per_node",
+    largest(
+        1,
+        if_(
+            f.gpus_per_node == 0,
+            smallest(ASSUMED_GPUS_PER_NODE, f.world_size),
+            f.gpus_per_node,
+        ),
+    ),
+    about="GPUs per OS node, after auto.",
+)
+nvlink_domain_size = Named(
+    "nvlink_domain_size",
+    largest(1, if_(f.nvlink_domain_size == 0, gpus_per_node, f.nvlink_domain_size)),
+    about="GPUs per NVLink domain, after auto.",
+)
+num_nodes = Named("num_nodes", quotient(f.world_size, gpus_per_node), about="OS nodes.")
+model_parallel_size = Named(
+    "model_parallel_size", f.tp_size * f.pp_size * f.cp_size, about="tp * pp * cp."
+)
+data_parallel_size = Named(
+    "data_parallel_size",
+    quotient(f.world_size, model_parallel_size),
+    about="Distinct batches per step: world / (tp * pp * cp). EP never divides it.",
+)
+shard_group_size = Named(
+    "shard_group_size",
+    quotient(data_parallel_size * f.cp_size, f.dp_replicate_size),
+    about="Ranks that ZeRO shards dense states over: dp * cp / dp_replicate.",
+)
+ep_group_size = Named(
+    "ep_group_size",
+    f.ep_size * f.expert_tp_size,
+    about="Ranks that hold all experts of a layer: ep * etp.",
+)
+expert_data_parallel_size = Named(
+    "expert_data_parallel_size",
+    quotient(f.world_size, ep_group_size * f.pp_size),
+    about="Copies of each expert: world / (etp * ep * pp).",
+)
+expert_shard_size = Named(
+    "expert_shard_size",
+    largest(1, expert_data_parallel_size // f.dp_replicate_size),
+    about="Ranks that ZeRO shards experts over.",
+)
+is_moe = NamedFormula(
+    "is_moe",
+    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
+    about="The model is known to have routed experts.",
+)
+experts_per_rank = Named(
+    "experts_per_rank",
+    known_where(f.num_experts > 0, quotient(f.num_experts, f.ep_size)),
+    about="Routed experts per rank and layer.",
+)
+
+# --- batch ----------------------------------------------------------------------------------
+
+micro_batch = Named(
+    "micro_batch", largest(1, f.micro_batch), about="Sequences per forward pass; 1 if unset."
+)
+stated_microbatches = Named(
+    "stated_microbatches",
+    largest(1, f.gradient_accumulation_steps) * largest(1, f.num_microbatches),
+    about="Micro-batches per rank and step, by accumulation and the pipeline's count.",
+)
+is_batch_stated = NamedFormula(
+    "is_batch_stated",
+    any_of(f.gradient_accumulation_steps > 0, f.num_microbatches > 0),
+    about="Accumulation or the pipeline's micro-batches are given.",
+)
+sequences_per_pass = Named(
+    "sequences_per_pass",
+    micro_batch * data_parallel_size,
+    about="Sequences of one forward pass on every data-parallel rank: micro-batch * dp.",
+)
+microbatches = Named(
+    "microbatches",
+    if_(
+        all_of(f.global_batch > 0, ~is_batch_stated),
+        quotient(f.global_batch, largest(1, sequences_per_pass)),
+        if_(is_batch_stated, stated_microbatches, f.pp_size),
+    ),
+    about="Micro-batches per rank and step: global batch / (micro-batch * dp); one per stage "
+    "where nothing is given.",
+)
+microbatches_in_pipeline = Named(
+    "microbatches_in_pipeline",
+    if_(f.num_microbatches > 0, f.num_microbatches, microbatches),
+    about="Micro-batches of one run of the pipeline.",
+)
+global_batch = Named(
+    "global_batch",
+    sequences_per_pass * microbatches,
+    about="Sequences per optimizer step.",
+)
+tokens_per_step = Named(
+    "tokens_per_step",
+    known_where(f.seq_length > 0, global_batch * f.seq_length),
+    about="Tokens per optimizer step.",
+)
+bubble = Named(
+    "bubble",
+    1000
+    * (f.pp_size - 1)
+    // largest(1, microbatches_in_pipeline * f.virtual_stages + f.pp_size - 1),
+    about="Idle share of the pipeline, per mille: (p-1) / (m+p-1), m times the virtual stages.",
+)
+
+DERIVED = (
+    gpus_per_node,
+    nvlink_domain_size,
+    num_nodes,
+    model_parallel_size,
+    data_parallel_size,
+    shard_group_size,
+    ep_group_size,
+    expert_data_parallel_size,
+    expert_shard_size,
+    experts_per_rank,
+    micro_batch,
+    microbatches,
+    global_batch,
+    tokens_per_step,
+    bubble,
+)
