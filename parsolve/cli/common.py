@@ -139,10 +139,13 @@ def gathered(
     model: str | None,
     gpu: str | None = None,
     sizes: Sequence[int] = (),
+    *,
+    needs_size: bool = False,
 ) -> dict[str, object]:
     """What the user said, over what the model's file and the GPU say, over the environment.
 
     ``sizes`` are the worlds: a GPU's usual node and NVLink domain count where they divide them.
+    A model that cannot be counted is misuse where its size is needed, as a bound does.
     """
     facts = dict(given)
     if gpu is not None:
@@ -151,7 +154,8 @@ def gathered(
         from parsolve.solver.huggingface import read_model_facts  # noqa: PLC0415
 
         found = read_model_facts(model)
-        size = found.memory() if found.shape is not None or facts.get("gpu_memory") else {}
+        needs_size = needs_size or bool(facts.get("gpu_memory"))
+        size = found.memory() if found.shape is not None or needs_size else {}
         counted = {name: value for name, value in size.items() if value}  # 0: there are none
         known = {**found.fields, **counted}
         facts = {**{n: v for n, v in known.items() if n in chosen.field_of}, **facts}
@@ -173,11 +177,11 @@ def _of_gpu(chosen: Profile, gpu: str, sizes: Sequence[int]) -> dict[str, object
     return {name: value for name, value in facts.items() if name in chosen.field_of}
 
 
-def one_world(text: str) -> int:
+def one_world(text: str, command: str = "check") -> int:
     """A single world size."""
     found = worlds(text)
     if len(found) != 1:
-        message = "check takes one world; parsolve list and solve take several"
+        message = f"{command} takes one world; parsolve list and solve take several"
         raise UsageError(message, param_hint="'--world'")
     return found[0]
 

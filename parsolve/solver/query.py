@@ -17,9 +17,10 @@ from parsolve.constraints.formula import (
     Term,
     fields_of,
     is_label,
+    named_in,
     stated_in,
 )
-from parsolve.constraints.profile import Config, Known, Offer, Profile, read_values
+from parsolve.constraints.profile import Config, Known, Offer, Profile, holds, read_values
 from parsolve.constraints.rule import Rule
 from parsolve.solver.answer import Caution
 from parsolve.solver.numbers import divisors
@@ -219,6 +220,7 @@ def build_query(  # noqa: PLR0913  (a question has that many parts)
         *((goal.text, goal.term) for goal in goals),
     ):
         _refuse_unknown(profile, config, text, node)
+        _refuse_unknown_memory(profile, config, text, node)
     return Query(profile, parsed, pins, conditions, goals, pareto, free, assumed=assumed)
 
 
@@ -231,6 +233,28 @@ def _refuse_unknown(profile: Profile, config: Config, text: str, node: Formula |
                 f'"{text}" asks about {name}, which is not given; give --{field.flag or "model"}'
             )
             raise QueryError(message)
+
+
+def _refuse_unknown_memory(
+    profile: Profile, config: Config, text: str, node: Formula | Term
+) -> None:
+    """Nothing can be asked of a memory whose account lacks a number."""
+    account = profile.account
+    if account is None:
+        return
+    names = {quantity.name for quantity in named_in(node)}
+    if account.allocated.name in names:
+        for need in account.needs:
+            if not holds(profile, need.met, config.values):
+                message = (
+                    f'"{text}" asks about the memory of a GPU, and {need.lacks} is missing, which '
+                    f"decides {need.decides}; give {need.option}"
+                )
+                raise QueryError(message)
+    limit = profile.field_of[account.limit.name]
+    if limit.name in fields_of(node) and config[limit.name] is None:
+        message = f'"{text}" asks about {limit.name}, which is not given; give --{limit.flag}'
+        raise QueryError(message)
 
 
 def _quantity(profile: Profile, text: str) -> Term:

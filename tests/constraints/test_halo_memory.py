@@ -897,6 +897,13 @@ def test_headroom_is_what_is_left_and_unknown_without_a_gpu() -> None:
     assert filled({**said, "gpu_memory": "1b"})["headroom"] == 1 - 1_637_623_105
 
 
+def test_more_experts_per_token_never_need_less() -> None:
+    """Beyond 31 the ranks that they reach are counted as of 31: all of them, nearly."""
+    said = {**MIXED, "num_experts": 128, "world_size": 8, "ep_size": 8, "max_length": 4096}
+    sizes = [total({**said, "num_experts_per_tok": k}) for k in (1, 2, 8, 30, 31, 32, 33, 64, 65)]
+    assert all(less < more for less, more in itertools.pairwise(sizes))
+
+
 # The bound.
 
 BOUND = next(index for index, rule in enumerate(HALO.limits) if rule.id == "memory-exceeds-gpu")

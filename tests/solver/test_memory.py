@@ -536,14 +536,29 @@ def test_a_tighter_bound_leaves_a_part_of_what_a_wider_one_does() -> None:
 
 
 def test_without_a_model_a_question_about_memory_is_misuse() -> None:
+    size = "the model's size is missing, which decides weights"
     with pytest.raises(FieldError, match="the model's size is missing"):
         question(8, gpu_memory=80)
-    with pytest.raises(QueryError, match="memory is unknown in every valid configuration"):
-        best(question(8, objectives=[("memory", False)]))
-    with pytest.raises(QueryError, match="headroom is unknown in every valid configuration"):
-        best(question(8, objectives=[("headroom", True)], **LLAMA))
-    with pytest.raises(QueryError, match='"gpu_memory > 40GiB" asks about gpu_memory'):
-        question(8, where="gpu_memory > 40GiB", **LLAMA)
+    with pytest.raises(QueryError, match=f'"memory" asks about the memory of a GPU, and {size}'):
+        question(8, objectives=[("memory", False)])
+    with pytest.raises(QueryError, match=f'"dp \\* memory > 4GiB" asks .*, and {size}'):
+        question(8, where="dp * memory > 4GiB")
+    assert question(8, where="global_batch > 4").conditions
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"objectives": [("headroom", True)]}, '"headroom" asks about gpu_memory'),
+        ({"where": "headroom > 4GiB"}, "not given; give --gpu-memory"),
+        ({"where": "gpu_memory > 40GiB"}, "not given; give --gpu-memory"),
+        ({"where": "memory > 4GiB", "use_peft": True}, "the rank of its adapters is missing"),
+    ],
+)
+def test_a_question_about_what_nobody_said_names_the_option(asked: Given, says: str) -> None:
+    with pytest.raises(QueryError) as caught:
+        question(8, **{**LLAMA, **asked})
+    assert says in str(caught.value)
 
 
 def test_a_limit_of_rows_is_no_whole_listing() -> None:

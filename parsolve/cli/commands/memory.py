@@ -55,6 +55,7 @@ def memory(
     from parsolve.solver.memory import memory as account  # noqa: PLC0415
 
     chosen = profile_named(profile)
-    size = one_world(world)
-    config = chosen.config({chosen.world: size, **gathered(chosen, given, model, gpu, [size])})
+    size = one_world(world, "memory")
+    facts = gathered(chosen, given, model, gpu, [size], needs_size=True)
+    config = chosen.config({chosen.world: size, **facts})
     finish(account(config, shown_repairs=repairs), format)

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parsolve.constraints.formula import Const, Named, Operand, Term, as_term, if_, largest
+from parsolve.constraints.formula import (
+    Const,
+    Named,
+    Operand,
+    Term,
+    as_term,
+    if_,
+    largest,
+    smallest,
+)
 from parsolve.constraints.memory import facts as m
 
 BF16 = 2
 FP32 = 4
 
 LONGEST_POWER = 5
-"""Bits of the largest exponent that `power` takes: up to 31 experts per token."""
+"""Bits of the largest exponent that `power` takes: of more experts per token, 31 count."""
 
 
 def split(term: Operand, over: Operand) -> Term:
@@ -21,7 +30,8 @@ def split(term: Operand, over: Operand) -> Term:
 
 
 def power(name: str, base: Term, exponent: Term) -> Term:
-    """The base to a power below 32, by repeated squaring; its steps are named after ``name``."""
+    """The base to a power, of at most 31, by repeated squaring; steps are named after ``name``."""
+    exponent = smallest(exponent, 2**LONGEST_POWER - 1)
     square = Named(f"{name}_power_1", base)
     result = Named(f"{name}_below_1", Const(1))
     for bit in range(LONGEST_POWER):
