@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks import jsonl, listing, memory, optimum, process, report
+from benchmarks import bounded, jsonl, listing, memory, optimum, process, report
 from benchmarks.measure import Row
 
 BENCHMARKS: dict[str, tuple[Callable[[int], Iterator[Row]], str]] = {
@@ -16,6 +16,7 @@ BENCHMARKS: dict[str, tuple[Callable[[int], Iterator[Row]], str]] = {
     "jsonl": (jsonl.rows, jsonl.__doc__ or ""),
     "listing": (listing.rows, listing.__doc__ or ""),
     "optimum": (optimum.rows, optimum.__doc__ or ""),
+    "bounded": (bounded.rows, bounded.__doc__ or ""),
     "memory": (memory.rows, memory.__doc__ or ""),
 }
 

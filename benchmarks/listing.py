@@ -54,8 +54,8 @@ def rows(runs: int) -> Iterator[Row]:
 
         count = f"{'assume_pp, ' if assume_pp else ''}{len(found)} layouts"
         search_it = partial(searched, assume_pp)
-        loops = _loops(query, residue(query, WORLD))
-        loop = partial(looped, partial(loops, query.worlds, query.domain, Deadline().check))
+        loops = _loops(query, residue(query, WORLD), None)
+        loop = partial(looped, partial(loops, query.worlds, query.domain, Deadline().check, None))
         proofs: list[float] = []
         list_it = partial(timed_proof, assume_pp, proofs)
         validator, conditions = "by hand, with the validator", "by hand, inline"

@@ -185,6 +185,8 @@ class Choice(Variable, _Spelling):
 
     def parse(self, value: object) -> str:
         """Return the label, or raise `FieldError` with the nearest legal spelling."""
+        if type(value) is int and str(value) in self.choices:
+            value = str(value)  # such as a ZeRO stage
         if not isinstance(value, str):
             message = f"{self.name} must be text ({', '.join(self.choices)}), got {shown(value)}"
             raise FieldError(message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,12 @@ from parsolve.constraints.models.config import shape_of
 from parsolve.constraints.models.parameters import facts
 from parsolve.constraints.profile import Config
 from parsolve.constraints.rule import Rule
+from parsolve.solver.answer import Best, Solutions
+from parsolve.solver.claims import divisor_claims
 from parsolve.solver.huggingface import model_fields, read_model_facts
 from parsolve.solver.memory import usage
+from parsolve.solver.query import build_query
+from parsolve.solver.solve import best, solutions
 
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 LLAMA_3_8B = {k: v for k, v in GENERIC.bounds[0].example.rejects.items() if k != "gpu_memory"}
@@ -169,6 +174,57 @@ def test_a_batch_that_is_no_multiple_says_so_with_its_numbers() -> None:
     given = config(world_size=14, gpus_per_node=7, global_batch=128)
     (index,) = GENERIC.violated(given.values)
     assert "14 does not divide global_batch = 128" in GENERIC.because(index, given.values)
+
+
+@pytest.mark.parametrize(
+    ("world", "node"), [(1, 1), (6, 6), (12, 4), (22, 2), (24, 8), (64, 8), (7919, 1)]
+)
+def test_nodes_that_nobody_stated_tile_the_world(world: int, node: int) -> None:
+    found = derived(world_size=world)
+    assert found["gpus_per_node"] == node
+    assert found["num_nodes"] * node == world
+
+
+# --- searches -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("world", [1, 7, 12, 24])
+def test_a_search_finds_what_loops_find(world: int) -> None:
+    found = solutions(build_query(GENERIC, [world], {"model_kind": "moe"}))
+    assert isinstance(found, Solutions)
+    assert found.complete
+    assert found.certificate is not None
+    names = GENERIC.searched
+    listed = {tuple(s.config[n] for n in names) for s in found.solutions}
+    divisors = [n for n in range(1, world + 1) if world % n == 0]
+    expected = {
+        (pp, tp, cp, etp, ep)
+        for pp, tp, cp, etp, ep in product(divisors, repeat=5)
+        if world % (tp * pp * cp) == 0 and (ep * etp == 1 or world % (ep * etp * pp) == 0)
+    }
+    assert listed == expected
+
+
+def test_sizes_divide_the_world_by_proof() -> None:
+    assert set(divisor_claims(GENERIC).values()) == {"proved"}
+
+
+def test_the_smallest_cluster_that_fits_is_found() -> None:
+    given = {**LLAMA_3_8B, "gpu_memory": 24 * GIB, "recompute": "full"}
+    given.pop("world_size")
+    query = build_query(GENERIC, range(1, 17), given, objectives=[("world_size", False)])
+    found = best(query)
+    assert isinstance(found, Best)
+    world = found.solutions[0].config["world_size"]
+    fits = [
+        any(
+            config(**given, world_size=n, tp_size=tp, pp_size=pp, cp_size=cp).accepted()
+            for tp, pp, cp in product(range(1, n + 1), repeat=3)
+            if n % (tp * pp * cp) == 0
+        )
+        for n in range(1, world + 1)
+    ]
+    assert fits == [False] * (world - 1) + [True]
 
 
 # --- memory by hand -------------------------------------------------------------------------

@@ -32,7 +32,7 @@ gpus_per_node = Size(
     role="cluster",
     panel=CLUSTER,
     flag="gpus-per-node",
-    about="GPUs per OS node; 0 means 8, or the world if smaller.",
+    about="GPUs per OS node; 0 means the world up to 8, else 8, 4 or 2 if that divides it.",
 )
 nvlink_domain_size = Size(
     "nvlink_domain_size",
@@ -132,7 +132,11 @@ virtual_stages = Size(
 # --- batch ----------------------------------------------------------------------------------
 
 
-def _count(name: str, flag: str, about: str, *also: str) -> Size:
+POWERS = (1, 2, 4, 8, 16, 32, 64)
+"""Micro-batches, and numbers of them, that a search tries."""
+
+
+def _count(name: str, flag: str, about: str, *also: str, tried: tuple[int, ...] = ()) -> Size:
     return Size(
         name,
         default=None,
@@ -142,6 +146,7 @@ def _count(name: str, flag: str, about: str, *also: str) -> Size:
         flag=flag,
         also=also,
         about=about,
+        tried=tried,
     )
 
 
@@ -151,6 +156,7 @@ micro_batch = _count(
     "Sequences per data-parallel rank and forward pass.",
     "micro_batch_size",
     "per_device_train_batch_size",
+    tried=POWERS,
 )
 global_batch = _count(
     "global_batch",
@@ -162,9 +168,13 @@ gradient_accumulation_steps = _count(
     "gradient_accumulation_steps",
     "gradient-accumulation-steps",
     "Forward passes, or runs of the pipeline, per optimizer step.",
+    tried=POWERS,
 )
 num_microbatches = _count(
-    "num_microbatches", "num-microbatches", "Micro-batches in one run of the pipeline."
+    "num_microbatches",
+    "num-microbatches",
+    "Micro-batches in one run of the pipeline.",
+    tried=POWERS,
 )
 seq_length = _count(
     "seq_length", "seq-length", "Tokens per sequence.", "max_length", "sequence_length"

@@ -11,7 +11,8 @@ NOTICES = (
     Notice(
         id="gpus-per-node-assumed",
         when=f.gpus_per_node == 0,
-        reason="gpus_per_node was not given: 8 are assumed, or the world if it is smaller.",
+        reason="gpus_per_node was not given: the world up to 8 is assumed, else 8, 4 or 2 where "
+        "that divides it.",
         source=ARITHMETIC,
     ),
     Notice(

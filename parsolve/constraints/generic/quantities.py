@@ -5,24 +5,29 @@ from parsolve.constraints.formula import (
     NamedFormula,
     all_of,
     any_of,
+    divides,
     if_,
     known_where,
     largest,
     quotient,
-    smallest,
 )
 from parsolve.constraints.generic import fields as f
 
 ASSUMED_GPUS_PER_NODE = 8
 """GPUs per node where nobody said."""
 
+_usual_node = if_(
+    divides(8, f.world_size),
+    8,
+    if_(divides(4, f.world_size), 4, if_(divides(2, f.world_size), 2, 1)),
+)
 gpus_per_node = Named(
     "gpus_per_node",
     largest(
         1,
         if_(
             f.gpus_per_node == 0,
-            smallest(ASSUMED_GPUS_PER_NODE, f.world_size),
+            if_(f.world_size <= ASSUMED_GPUS_PER_NODE, f.world_size, _usual_node),
             f.gpus_per_node,
         ),
     ),
