@@ -121,6 +121,11 @@ def test_legal_somewhere_means_accepted(given: dict[str, object]) -> None:
             {"world_size": 72, "gpus_per_node": 12, "tp_size": 8},
             "tp-splits-nvlink-domain",
         ),
+        (
+            {"world_size": 288, "gpus_per_node": 4, "nvlink_domain_size": 72, "ep_size": 32},
+            "ep-splits-nvlink-domain",
+        ),
+        ({"world_size": 8, "pp_size": 8, "num_microbatches": 1}, "microbatches-below-stages"),
         ({"world_size": 8, "tp_size": 8, "num_key_value_heads": [4]}, "kv-heads-replicated"),
         ({"world_size": 8, "pp_size": 8, "num_hidden_layers": 61}, "stages-uneven"),
         ({"world_size": 8, "cp_size": 8, "seq_length": 4088}, "sequence-padded"),
@@ -138,8 +143,90 @@ def test_every_violated_rule_is_told() -> None:
     broken = rules_broken(world_size=3, tp_size=3, ep_size=3, num_experts=8,
                           num_attention_heads=[32], num_key_value_heads=[8])  # fmt: skip
     assert broken == [
-        "heads-not-divisible-by-tp", "kv-heads-not-shared-by-tp", "experts-not-divisible-by-ep",
+        "heads-not-divisible-by-tp", "kv-heads-not-shared-equally", "experts-not-divisible-by-ep",
     ]  # fmt: skip
+
+
+HEADS_40 = {"num_attention_heads": [40], "num_key_value_heads": [8]}
+GRID_THREADS: list[tuple[str, dict[str, object], list[str]]] = [
+    # id in ../shared/cases/threads.jsonl, the job, rules broken
+    ("B01", {"world_size": 1, "cp_size": 2}, ["dense-grid-not-tiling-world"]),
+    ("B01", {"world_size": 8, "cp_size": 2}, []),
+    ("B05", {"tp_size": 4, "dp_replicate_size": 2, "zero_stage": "0", **HEADS_40}, []),
+    (
+        "B06",
+        {"world_size": 7, "micro_batch": 2, "global_batch": 256},
+        ["global-batch-not-multiple"],
+    ),
+    ("B06", {"world_size": 7, "micro_batch": 2, "global_batch": 126}, []),
+    ("B11", {"tp_size": 2, "cp_size": 2, "ep_size": 4}, []),
+    ("B11", {"tp_size": 2, "cp_size": 2, "ep_size": 8}, []),
+    ("B11", {"tp_size": 2, "cp_size": 2, "ep_size": 3}, ["expert-grid-not-tiling-world"]),
+    (
+        "B12",
+        {"world_size": 3, "tp_size": 3, "ep_size": 3, "num_experts": 256,
+         "num_attention_heads": [64]},
+        ["heads-not-divisible-by-tp", "experts-not-divisible-by-ep"],
+    ),
+    (
+        "B12",
+        {"world_size": 4, "tp_size": 4, "ep_size": 4, "num_experts": 256,
+         "num_attention_heads": [64]},
+        [],
+    ),
+    (
+        "B15",
+        {"tp_size": 8, "num_attention_heads": [28], "num_key_value_heads": [4]},
+        ["heads-not-divisible-by-tp"],
+    ),
+    ("B15", {"tp_size": 4, "num_attention_heads": [28], "num_key_value_heads": [4]}, []),
+    ("B21", {"world_size": 4, "tp_size": 4, "num_attention_heads": [64]}, []),
+    (
+        "B34",
+        {"world_size": 16, "cp_size": 4, "cp_kind": "ulysses", "dp_replicate_size": 2},
+        [],
+    ),
+    ("B61", {"world_size": 16, "pp_size": 2, "ep_size": 8, "num_hidden_layers": 43}, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("thread", "given", "broken"), GRID_THREADS)
+def test_threads_about_grids(thread: str, given: dict[str, object], broken: list[str]) -> None:
+    assert rules_broken(**given) == broken, thread
+
+
+@pytest.mark.parametrize(
+    ("thread", "given", "notice"),
+    [
+        # legal in one framework and refused in another: said, not refused
+        (
+            "B13",
+            {"tp_size": 8, "num_attention_heads": [32], "num_key_value_heads": [4]},
+            "kv-heads-replicated",
+        ),
+        (
+            "B17",
+            {"world_size": 4, "cp_size": 4, "cp_kind": "ulysses", "num_attention_heads": [16],
+             "num_key_value_heads": [2]},
+            "kv-heads-replicated",
+        ),
+        ("B22", {"world_size": 64, "pp_size": 4, "num_hidden_layers": 46}, "stages-uneven"),
+        ("B23", {"pp_size": 8, "num_hidden_layers": 92}, "stages-uneven"),
+        (
+            "B24",
+            {"world_size": 16, "pp_size": 16, "pp_schedule": "interleaved", "virtual_stages": 2,
+             "num_hidden_layers": 80},
+            "stages-uneven",
+        ),
+        ("B25", {"pp_size": 4, "num_hidden_layers": 30}, "stages-uneven"),
+        ("B29", {"pp_size": 8, "num_microbatches": 1}, "microbatches-below-stages"),
+    ],
+)  # fmt: skip
+def test_threads_that_only_some_frameworks_refuse(
+    thread: str, given: dict[str, object], notice: str
+) -> None:
+    assert rules_broken(**given) == [], thread
+    assert notice in notices(**given)
 
 
 # --- quantities by hand ---------------------------------------------------------------------

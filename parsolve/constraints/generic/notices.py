@@ -48,11 +48,29 @@ NOTICES = (
         source=ARITHMETIC,
     ),
     Notice(
+        id="ep-splits-nvlink-domain",
+        when=all_of(
+            f.ep_size > 1,
+            q.ep_group_size <= q.nvlink_domain_size,
+            ~divides(q.ep_group_size, q.nvlink_domain_size),
+        ),
+        reason="The expert group does not divide the NVLink domain, so some groups of consecutive "
+        "ranks lie in two domains unless the scheduler places them in segments.",
+        source=ARITHMETIC,
+    ),
+    Notice(
+        id="microbatches-below-stages",
+        when=all_of(f.pp_size > 1, q.microbatches_in_pipeline < f.pp_size),
+        reason="There are fewer micro-batches than pipeline stages, so some stages always idle; "
+        "some frameworks refuse that.",
+        source=ARITHMETIC,
+    ),
+    Notice(
         id="kv-heads-replicated",
         when=all_of(
-            f.num_key_value_heads.length > 0, ~f.mla, f.tp_size > f.num_key_value_heads.smallest
+            f.num_key_value_heads.length > 0, ~f.mla, q.head_ranks > f.num_key_value_heads.smallest
         ),
-        reason="There are more tensor-parallel ranks than key/value heads, so heads are copied; "
+        reason="There are more ranks that share heads than key/value heads, so heads are copied; "
         "not every framework can.",
         source=ARITHMETIC,
     ),

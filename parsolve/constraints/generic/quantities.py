@@ -67,6 +67,11 @@ expert_shard_size = Named(
     largest(1, expert_data_parallel_size // f.dp_replicate_size),
     about="Ranks that ZeRO shards experts over.",
 )
+head_ranks = Named(
+    "head_ranks",
+    f.tp_size * if_(f.cp_kind == "ulysses", f.cp_size, 1),
+    about="Ranks that share a layer's attention heads: tp, times cp with Ulysses.",
+)
 is_moe = NamedFormula(
     "is_moe",
     any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),

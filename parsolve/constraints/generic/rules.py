@@ -116,7 +116,7 @@ MODEL = (
         id="heads-not-divisible-by-ulysses",
         stage="model",
         when=all_of(f.cp_kind == "ulysses", f.num_attention_heads.length > 0, f.cp_size > 1),
-        requires=divides(f.tp_size * f.cp_size, f.num_attention_heads.gcd),
+        requires=divides(q.head_ranks, f.num_attention_heads.gcd),
         reason="Ulysses exchanges the sequence for heads: each rank of tp * cp gets whole heads. "
         "A ring has no such limit.",
         remedy="Use tp and cp whose product divides the heads, or a ring.",
@@ -132,19 +132,19 @@ MODEL = (
         ),
     ),
     Rule(
-        id="kv-heads-not-shared-by-tp",
+        id="kv-heads-not-shared-equally",
         stage="model",
-        when=all_of(f.num_key_value_heads.length > 0, f.tp_size > 1, ~f.mla),
+        when=all_of(f.num_key_value_heads.length > 0, q.head_ranks > 1, ~f.mla),
         requires=any_of(
-            divides(f.tp_size, f.num_key_value_heads.gcd),
+            divides(q.head_ranks, f.num_key_value_heads.gcd),
             all_of(
                 f.num_key_value_heads.smallest == f.num_key_value_heads.largest,
-                divides(largest(1, f.num_key_value_heads.smallest), f.tp_size),
+                divides(largest(1, f.num_key_value_heads.smallest), q.head_ranks),
             ),
         ),
         reason="Each rank gets whole key/value heads, or each head is copied to equally many "
         "ranks.",
-        remedy="Use a tensor-parallel size that divides the key/value heads or is a multiple.",
+        remedy="Use tp (times cp with Ulysses) that divides the key/value heads or is a multiple.",
         source=ARITHMETIC,
         example=Example(
             rejects={
