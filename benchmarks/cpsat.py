@@ -2,8 +2,8 @@
 """A query of parsolve as a model of OR-Tools CP-SAT: the same folded formulas, node by node.
 
 CP-SAT's integers have 64 bits. A term that reads one knob alone becomes a table of its values
-(`add_allowed_assignments`), as a modeller would write it; any other operation becomes its constraint. What
-may be undefined carries the literal under which it is defined.
+(`add_allowed_assignments`), as a modeller would write it; any other operation becomes its
+constraint. What may be undefined carries the literal under which it is defined.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Which parallelism configurations are valid, why not, what is nearest, and which is best.
 
-Three questions, each answered by a frozen value whose JSON is a public format::
+Four questions, each answered by a frozen value whose JSON is a public format::
 
     check(world_size=8, ep_size=4)                       # Accepted | Rejected
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
     best(world=64, moe=True, maximize="dp")              # Best | Conflict | Undecided
+    memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
 
-Fields are spelled as the framework spells them; sizes count ranks (GPUs). Misuse raises a
-`ValueError` whose message says what to change.
+Fields are spelled as the framework spells them; sizes count ranks (GPUs). ``model`` is a name
+(`parsolve models`), a path, or a loaded ``config.json``; ``gpu`` a name such as ``"h100"``, whose
+memory becomes a bound. Misuse raises a `ValueError` whose message says what to change.
 """
 
 from __future__ import annotations
@@ -16,18 +18,24 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from parsolve.constraints.profile import Profile
+    from os import PathLike
+    from typing import Any, TypeAlias
+
+    from parsolve.constraints.profile import Config, Profile
     from parsolve.solver.answer import (
         Accepted,
         Best,
         Conflict,
+        Memory,
         Rejected,
         Solutions,
         Undecided,
     )
     from parsolve.solver.query import Query
 
-__all__ = ["best", "check", "solutions"]
+    Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
+
+__all__ = ["best", "check", "memory", "solutions"]
 
 MOST_WORLDS = 100_000
 """Worlds that one question may cover."""
@@ -38,6 +46,8 @@ def check(
     /,
     *,
     profile: str = "halo",
+    model: Model = None,
+    gpu: str | None = None,
     repairs: int = 6,
     **fields: object,
 ) -> Accepted | Rejected:
@@ -52,8 +62,65 @@ def check(
 
     _needs("config", config, Mapping, type(None))
     _needs("repairs", repairs, int)
-    given = {**(config or {}), **fields}
-    return check_config(_profile(profile).config(given), shown_repairs=repairs)
+    read = _config(profile, {**(config or {}), **fields}, model, gpu)
+    return check_config(read, shown_repairs=repairs)
+
+
+def memory(
+    config: Mapping[str, object] | None = None,
+    /,
+    *,
+    profile: str = "halo",
+    model: Model = None,
+    gpu: str | None = None,
+    repairs: int = 6,
+    **fields: object,
+) -> Memory:
+    """What fills the fullest GPU at its peak, in bytes, and whether it fits ``gpu_memory``.
+
+    Arguments as for `check`. Raises `ValueError` also where a number is missing without which
+    nothing is known, such as the model's size, and says what it decides.
+    """
+    from parsolve.solver.memory import memory as account  # noqa: PLC0415
+
+    _needs("config", config, Mapping, type(None))
+    _needs("repairs", repairs, int)
+    read = _config(profile, {**(config or {}), **fields}, model, gpu, needs_size=True)
+    return account(read, shown_repairs=repairs)
+
+
+def _config(
+    profile: str,
+    given: Mapping[str, object],
+    model: Model,
+    gpu: str | None,
+    *,
+    needs_size: bool = False,
+) -> Config:
+    chosen = _profile(profile)
+    world = next((v for k, v in given.items() if chosen.spellings.get(k) == chosen.world), None)
+    worlds = [world] if isinstance(world, int) else []
+    return chosen.config(_with_facts(chosen, given, model, gpu, worlds, needs_size=needs_size))
+
+
+def _with_facts(  # noqa: PLR0913
+    chosen: Profile,
+    given: Mapping[str, object],
+    model: Model,
+    gpu: str | None,
+    worlds: Sequence[int],
+    *,
+    needs_size: bool = False,
+) -> Mapping[str, object]:
+    if model is None and gpu is None:
+        return given
+    from os import PathLike  # noqa: PLC0415
+
+    from parsolve.solver.facts import with_facts  # noqa: PLC0415
+
+    _needs("model", model, str, PathLike, Mapping, type(None))
+    _needs("gpu", gpu, str, type(None))
+    return with_facts(chosen, given, model, gpu, worlds, needs_size=needs_size)
 
 
 def solutions(  # noqa: PLR0913
@@ -63,6 +130,8 @@ def solutions(  # noqa: PLR0913
     moe: bool | None = None,
     where: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
+    model: Model = None,
+    gpu: str | None = None,
     limit: int | None = None,
     timeout: float | None = None,
     **fields: object,
@@ -77,7 +146,7 @@ def solutions(  # noqa: PLR0913
     from parsolve.solver.solve import solutions as find  # noqa: PLC0415
 
     _needs("limit", limit, int, type(None))
-    query = _query(world, profile, moe, where, vary, fields, (), pareto=False)
+    query = _query(world, profile, moe, where, vary, fields, (), pareto=False, model=model, gpu=gpu)
     return find(query, limit=limit, deadline=Deadline(timeout))
 
 
@@ -92,6 +161,8 @@ def best(  # noqa: PLR0913
     pareto: bool = False,
     where: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
+    model: Model = None,
+    gpu: str | None = None,
     limit: int | None = None,
     timeout: float | None = None,
     **fields: object,
@@ -128,6 +199,8 @@ def best(  # noqa: PLR0913
         fields,
         asked or [(_profile(profile).objective, True)],
         pareto=pareto,
+        model=model,
+        gpu=gpu,
     )
     return find(query, limit=limit, deadline=Deadline(timeout))
 
@@ -187,6 +260,8 @@ def _query(  # noqa: PLR0913, PLR0917
     objectives: Sequence[tuple[str, bool]],
     *,
     pareto: bool,
+    model: Model,
+    gpu: str | None,
 ) -> Query:
     from parsolve.solver.query import QueryError, build_query  # noqa: PLC0415
 
@@ -197,10 +272,11 @@ def _query(  # noqa: PLR0913, PLR0917
         if pinned.setdefault("model_kind", kind) != kind:
             message = f"moe={moe} contradicts model_kind={pinned['model_kind']!r}; give one"
             raise QueryError(message)
+    chosen, worlds = _profile(profile), _worlds(world)
     return build_query(
-        _profile(profile),
-        _worlds(world),
-        pinned,
+        chosen,
+        worlds,
+        _with_facts(chosen, pinned, model, gpu, worlds),
         where=_texts("where", where),
         objectives=objectives,
         pareto=pareto,

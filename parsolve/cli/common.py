@@ -142,39 +142,11 @@ def gathered(
     *,
     needs_size: bool = False,
 ) -> dict[str, object]:
-    """What the user said, over what the model's file and the GPU say, over the environment.
+    """What the user said, over what the model and the GPU say, over the environment."""
+    from parsolve.solver.facts import with_facts  # noqa: PLC0415
 
-    ``sizes`` are the worlds: a GPU's usual node and NVLink domain count where they divide them.
-    A model that cannot be counted is misuse where its size is needed, as a bound does.
-    """
-    facts = dict(given)
-    if gpu is not None:
-        facts = {**_of_gpu(chosen, gpu, sizes), **facts}
-    if model is not None:
-        from parsolve.solver.huggingface import read_model_facts  # noqa: PLC0415
-
-        found = read_model_facts(model)
-        needs_size = needs_size or bool(facts.get("gpu_memory"))
-        size = found.memory() if found.shape is not None or needs_size else {}
-        counted = {name: value for name, value in size.items() if value}  # 0: there are none
-        known = {**found.fields, **counted}
-        facts = {**{n: v for n, v in known.items() if n in chosen.field_of}, **facts}
+    facts = with_facts(chosen, given, model, gpu, sizes, needs_size=needs_size)
     return with_environment(chosen, facts)
-
-
-def _of_gpu(chosen: Profile, gpu: str, sizes: Sequence[int]) -> dict[str, object]:
-    """Fields of the cluster that the GPU's name tells."""
-    from parsolve.constraints.memory.hardware import gpu_named  # noqa: PLC0415
-
-    named = gpu_named(gpu)
-    facts: dict[str, object] = {"gpu_memory": named.memory}
-    if all(size % named.gpus_per_node == 0 for size in sizes):
-        facts["gpus_per_node"] = named.gpus_per_node
-        if named.nvlink_domain > named.gpus_per_node and all(
-            size % named.nvlink_domain == 0 for size in sizes
-        ):
-            facts["nvlink_domain_size"] = named.nvlink_domain
-    return {name: value for name, value in facts.items() if name in chosen.field_of}
 
 
 def one_world(text: str, command: str = "check") -> int:

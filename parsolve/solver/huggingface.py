@@ -30,7 +30,14 @@ from parsolve.constraints.models.parameters import facts as memory_facts
 from parsolve.constraints.models.presets import known, nearest
 from parsolve.constraints.models.shape import Shape
 
-__all__ = ["ModelError", "ModelFacts", "model_fields", "read_model", "read_model_facts"]
+__all__ = [
+    "ModelError",
+    "ModelFacts",
+    "loaded_model_facts",
+    "model_fields",
+    "read_model",
+    "read_model_facts",
+]
 
 LARGEST_FILE = 10 * 2**20
 """Bytes; no config.json comes near."""
@@ -81,6 +88,13 @@ def read_model_facts(model: str | Path) -> ModelFacts:
     """Those fields, and the shape if its size can be counted. Raises `ModelError` as they do."""
     preset = _preset(model)
     config, name = (preset.config, preset.name) if preset else _read(Path(model))
+    return loaded_model_facts(config, name, preset)
+
+
+def loaded_model_facts(
+    config: Mapping[str, Any], name: str = "the configuration", preset: Preset | None = None
+) -> ModelFacts:
+    """The same of a loaded ``config.json``."""
     fields = model_fields(config, name)
     try:
         return ModelFacts(fields, shape_of(config, name), preset=preset)
