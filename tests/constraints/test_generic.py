@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import fields_of
 from parsolve.constraints.generic import GENERIC
 from parsolve.constraints.generic.communication import VOLUMES
@@ -87,6 +88,13 @@ def test_every_field_is_read() -> None:
 def test_the_defaults_are_accepted() -> None:
     assert config(world_size=1).accepted()
     assert rules_broken(world_size=1_000_003) == []
+
+
+def test_a_zero_stage_is_a_number_or_text() -> None:
+    assert config(zero_stage=1)["zero_stage"] == config(zero="1")["zero_stage"] == "1"
+    for wrong in (4, True, 1.5, None):
+        with pytest.raises(FieldError, match="zero_stage"):
+            config(zero_stage=wrong)
 
 
 # --- what is not refused --------------------------------------------------------------------

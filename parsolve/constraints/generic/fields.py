@@ -1,5 +1,7 @@
 """Every field of the generic profile: the cluster, the axes, the batch, the model, precision."""
 
+from dataclasses import dataclass
+
 from parsolve.constraints.fields import LARGEST_CLUSTER, Bytes, Choice, Flag, Size, Sizes
 from parsolve.constraints.memory import facts
 from parsolve.constraints.memory.policy import POLICIES
@@ -191,7 +193,18 @@ dp_replicate_size = Size(
     also=("data_parallel_replicate_degree",),
     about="Replicas of the sharded states (HSDP); 1 shards over every data-parallel rank.",
 )
-zero_stage = Choice(
+
+
+@dataclass(frozen=True, eq=False)
+class Level(Choice):
+    """A choice between numbers, taken as a number or as text."""
+
+    def parse(self, value: object) -> str:
+        """Return the label, or raise `FieldError`."""
+        return Choice.parse(self, str(value) if type(value) is int else value)
+
+
+zero_stage = Level(
     "zero_stage",
     default="3",
     choices=("0", "1", "2", "3"),
