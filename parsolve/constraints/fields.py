@@ -115,7 +115,7 @@ PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?")
 """A longer exponent would only take ages to multiply out."""
 
 FEWEST_BYTES = 2**20
-"""A bare integer from here on is a number of bytes: no GPU has a million GiB."""
+"""A bare number from here on is a number of bytes: no GPU has a million GiB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,8 @@ class Bytes(Size):
         except ValueError:  # Python reads no number of more than a few thousand digits
             message = f"{self.name} takes a size such as 80GiB, 80GB or 80 (GiB), got {shown(text)}"
             raise FieldError(message) from None
-        return int(exact * BYTE_UNITS[unit])
+        is_plain = not unit and exact >= FEWEST_BYTES
+        return int(exact if is_plain else exact * BYTE_UNITS[unit])
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,9 @@ def field() -> Bytes:
         ("81920MiB", EIGHTY),
         ("512mb", 512_000_000),
         (EIGHTY, EIGHTY),
+        (str(EIGHTY), EIGHTY),
+        ("1048576", 1_048_576),
+        ("1048575", 1_048_575 * 1_073_741_824),
         (float(EIGHTY), EIGHTY),
         ("85899345920B", EIGHTY),
         ("1e1GB", 10_000_000_000),
@@ -163,6 +166,7 @@ def test_what_an_option_says_reads_as_the_same_size(size: int) -> None:
 def test_what_json_says_reads_as_the_same_size(size: int) -> None:
     """Answers state plain numbers of bytes, and their configurations are read back."""
     assert field().parse(json.loads(json.dumps(size))) == size
+    assert field().parse(str(size)) == size
 
 
 @given(st.integers(1, 10**6), st.sampled_from([("GiB", 2**30), ("GB", 10**9), ("MiB", 2**20)]))
