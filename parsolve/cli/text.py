@@ -263,6 +263,9 @@ def show_memory(screen: Screen, answer: Memory) -> None:
         bar = screen.styled("#" * filled, style if name == "total" else "") + "." * (BAR - filled)
         screen.line(f"  {name:<12} {size / 2**30:>8.2f} GiB  {bar}  {100 * size / whole:5.1f}%")
     screen.line()
+    if answer.experts is not None:
+        shares = (f"{gib(size)} of {part}" for part, size in answer.experts.items())
+        screen.entry("experts", f"{', '.join(shares)} are those of routed experts")
     screen.entry(
         "peak",
         f"at the {answer.peak}; {gib(answer.bytes['allocated'])} as PyTorch "

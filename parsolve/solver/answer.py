@@ -111,13 +111,15 @@ class Usage:
     """What fills the fullest GPU at its peak.
 
     ``bytes`` holds each part, their sum as ``total``, and as ``allocated`` the sum without the
-    reserve, which is what the framework's allocator reports. ``limit`` is the GPU's memory in
+    reserve, which is what the framework's allocator reports; ``experts`` how much of a part is
+    that of routed experts. ``limit`` is the GPU's memory in
     bytes; ``state`` says whether the total fits, is near the limit, or over it. ``peak`` is the
     moment at which most is in use; ``assumed`` what nobody said.
     """
 
     bytes: Fields
     peak: Literal["start of the backward pass", "end of the backward pass"]
+    experts: Fields | None = None
     limit: int | None = None
     state: Literal["fits", "near", "over"] | None = None
     assumed: tuple[str, ...] = ()
@@ -135,6 +137,7 @@ class Memory:
     config: Fields
     bytes: Fields
     peak: Literal["start of the backward pass", "end of the backward pass"]
+    experts: Fields | None = None
     limit: int | None = field(metadata=ALWAYS)
     state: Literal["fits", "near", "over"] | None = field(metadata=ALWAYS)
     assumed: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from parsolve.constraints.memory.account import NEAR_PERCENT, Account
@@ -28,6 +29,7 @@ def usage(config: Config) -> Usage | None:
         peak="start of the backward pass"
         if known[account.peak.name]
         else "end of the backward pass",
+        experts=_experts(account, known),
         limit=limit,
         state=None if limit is None else state(total, limit),
         assumed=_assumed(account, config),
@@ -39,6 +41,12 @@ def state(total: int, limit: int) -> State:
     if total > limit:
         return "over"
     return "near" if total * 100 > limit * NEAR_PERCENT else "fits"
+
+
+def _experts(account: Account, known: Mapping[str, int]) -> Fields | None:
+    """The share of routed experts in parts, None for a model without any."""
+    shares = {part: known[share.name] for part, share in account.experts.items()}
+    return Fields(shares) if any(shares.values()) else None
 
 
 def _assumed(account: Account, config: Config) -> tuple[str, ...]:
@@ -68,6 +76,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
         config=Fields(config.as_dict()),
         bytes=found.bytes,
         peak=found.peak,
+        experts=found.experts,
         limit=found.limit,
         state=found.state,
         assumed=found.assumed,

@@ -44,6 +44,11 @@ ACCOUNT = Account(
         ),
         Part(a.reserve_bytes, "1 GiB of CUDA context and NCCL; 5% allocator slack"),
     ),
+    experts={
+        "parameters": a.expert_weights_bytes,
+        "gradients": a.expert_gradients_bytes,
+        "optimizer": a.expert_optimizer_bytes,
+    },
     reserve=a.reserve_bytes,
     allocated=a.allocated_bytes,
     total=a.memory_per_gpu,

@@ -164,10 +164,20 @@ def _shared(dense: Term, experts: Term, sharded: Formula) -> Term:
     )
 
 
+def _of_experts(experts: Term, sharded: Formula) -> Term:
+    """The experts' share of `_shared`."""
+    return if_(sharded, split(experts, q.expert_shard_size), experts)
+
+
 parameters_bytes = _named(
     "parameters_bytes",
     weight_width * _shared(dense_parameters, expert_parameters, _stage("3")),
     "Stored weights.",
+)
+expert_weights_bytes = _named(
+    "expert_weights_bytes",
+    weight_width * _of_experts(expert_parameters, _stage("3")),
+    "Stored weights of routed experts.",
 )
 _layer = _named(
     "layer_parameters",
@@ -198,6 +208,15 @@ optimizer_bytes = _named(
         optimizer_width * _shared(_trained_dense, _trained_experts, _stage("1", "2", "3")),
     ),
     "Optimizer state.",
+)
+expert_optimizer_bytes = _named(
+    "expert_optimizer_bytes",
+    if_(
+        f.optimizer_offload,
+        0,
+        optimizer_width * _of_experts(_trained_experts, _stage("1", "2", "3")),
+    ),
+    "Optimizer state of routed experts.",
 )
 _accumulates = q.microbatches > 1
 _waits = all_of(f.pp_size > 1, _accumulates)
@@ -388,6 +407,17 @@ gradients_bytes = _named(
         peaks_at_loss, _at_loss, if_(peaks_at_step, reduced_gradients_bytes, whole_gradients_bytes)
     ),
     "Gradients at the peak.",
+)
+_reduced_expert_gradients = gradient_width * _of_experts(_trained_experts, _stage("2", "3"))
+_whole_expert_gradients = if_(_waits, gradient_width * _trained_experts, _reduced_expert_gradients)
+expert_gradients_bytes = _named(
+    "expert_gradients_bytes",
+    if_(
+        peaks_at_loss,
+        if_(_accumulates, _whole_expert_gradients, 0),
+        if_(peaks_at_step, _reduced_expert_gradients, _whole_expert_gradients),
+    ),
+    "Gradients of routed experts at the peak.",
 )
 activations_bytes = _named(
     "activations_bytes",

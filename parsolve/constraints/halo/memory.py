@@ -28,9 +28,12 @@ from parsolve.constraints.halo.activations import (
 from parsolve.constraints.halo.states import (
     UNITS_IN_FLIGHT,
     accumulates,
+    all_expert_gradients,
     all_gradients,
     dense_parameters,
+    expert_optimizer_bytes,
     expert_parameters,
+    expert_weights_bytes,
     gradient_width,
     is_sharded,
     local_parameters,
@@ -68,6 +71,15 @@ peaks_at_loss = NamedFormula(
 _loss_leads = logits_bytes >= recomputed_bytes + head_gradient_bytes
 gradients_bytes = quantity(
     "gradients_bytes", if_(peaks_at_loss, _at_loss, all_gradients), "Gradients at the peak."
+)
+expert_gradients_bytes = quantity(
+    "expert_gradients_bytes",
+    if_(
+        peaks_at_loss,
+        if_(accumulates, all_expert_gradients, 0),
+        all_expert_gradients,
+    ),
+    "Gradients of routed experts at the peak.",
 )
 activations_bytes = quantity(
     "activations_bytes",
@@ -162,6 +174,11 @@ ACCOUNT = Account(
         Part(buffers_bytes, "library workspaces, and two layers' gradients being reduced"),
         Part(reserve_bytes, "1 GiB of CUDA context and NCCL; 5% allocator slack"),
     ),
+    experts={
+        "parameters": expert_weights_bytes,
+        "gradients": expert_gradients_bytes,
+        "optimizer": expert_optimizer_bytes,
+    },
     reserve=reserve_bytes,
     allocated=allocated_bytes,
     total=memory_per_gpu,

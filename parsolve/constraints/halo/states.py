@@ -163,3 +163,38 @@ accumulates = NamedFormula(
     any_of(batch.accumulation_steps > 1, all_of(f.pp_size > 1, q.pipeline_batch_parts > 1)),
     about="Gradients of earlier micro-batches are there when a forward pass ends.",
 )
+
+_sharded_experts = if_(q.experts_fsdp_managed, expert_parameters, 0)
+expert_weights_bytes = quantity(
+    "expert_weights_bytes",
+    if_(
+        is_sharded,
+        _compute_width
+        * if_(
+            f.fsdp_reshard_after_forward,
+            if_(q.experts_fsdp_managed, UNITS_IN_FLIGHT * m.layer_expert_parameters, 0),
+            _sharded_experts,
+        ),
+        0,
+    )
+    + split(_sharded_experts * weight_width, _width)
+    + _whole * if_(f.quantized, 0, weight_width),
+    "Weights of routed experts.",
+)
+expert_optimizer_bytes = quantity(
+    "expert_optimizer_bytes",
+    if_(
+        f.use_peft, 0, split(_sharded_experts * optimizer_width, _width) + _whole * optimizer_width
+    ),
+    "Optimizer state of routed experts.",
+)
+all_expert_gradients = if_(
+    f.use_peft,
+    0,
+    if_(
+        f.fsdp_defer_grad_sync,
+        _sharded_experts * gradient_width,
+        split(_sharded_experts * gradient_width, _width),
+    )
+    + _whole * gradient_width,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Variable
 
@@ -48,11 +49,11 @@ class Account:
     """What fills one GPU: the fullest one of the job, at its peak.
 
     ``parts`` add up to ``total``; without ``reserve``, which lies outside of the framework's
-    allocator, they are what it reports as its peak (``allocated``). ``limit`` is the field of
-    the GPU's memory, ``size`` one without which nothing is known. ``quantities`` are further
-    numbers and truth values that conditions and objectives may name. ``levers`` are the knobs
-    that a repair turns to save memory; ``needs`` what must be known, in the order in which it
-    is asked for.
+    allocator, they are what it reports as its peak (``allocated``). ``experts`` is the share of
+    routed experts in parts. ``limit`` is the field of the GPU's memory, ``size`` one without
+    which nothing is known. ``quantities`` are further numbers and truth values that conditions
+    and objectives may name. ``levers`` are the knobs that a repair turns to save memory;
+    ``needs`` what must be known, in the order in which it is asked for.
     """
 
     parts: tuple[Part, ...]
@@ -61,6 +62,7 @@ class Account:
     total: Named
     limit: Variable
     peak: NamedFormula
+    experts: Mapping[str, Named] = field(default_factory=dict)
     quantities: tuple[Named | NamedFormula, ...] = ()
     assumptions: tuple[Assumption, ...] = ()
     levers: tuple[str, ...] = ()
@@ -71,7 +73,8 @@ class Account:
     def named(self) -> tuple[Named | NamedFormula, ...]:
         """Everything that has a name."""
         parts = tuple(part.bytes for part in self.parts)
-        return (*parts, self.allocated, self.total, self.peak, *self.quantities)
+        shares = tuple(self.experts.values())
+        return (*parts, *shares, self.allocated, self.total, self.peak, *self.quantities)
 
 
 NEAR_PERCENT = 95
