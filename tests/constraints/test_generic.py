@@ -398,6 +398,23 @@ def test_parts_add_up() -> None:
         assert found["memory_per_gpu"] == found["allocated_bytes"] + found["reserve_bytes"]
 
 
+def test_experts_are_sharded_over_their_own_data_parallel_ranks() -> None:
+    """Dense states over dp * cp = 64 / (2 * 2) * 2, experts over 64 / (8 * 2) = 4."""
+    model = read_model_facts("qwen3-30b-a3b").memory()
+    experts = model["routed_expert_parameters"] // 2 // 8
+    given = {n: v for n, v in model.items() if n in GENERIC.field_of and v != 0}
+    job = config(**given, world_size=64, tp_size=2, pp_size=2, ep_size=8, seq_length=4096)
+    found = GENERIC.filled(job.values)
+    assert found["expert_parameters_per_gpu"] == experts
+    assert found["expert_weights_bytes"] == 2 * experts // 4
+    assert found["expert_optimizer_bytes"] == 12 * experts // 4
+    dense = found["dense_parameters_per_gpu"]
+    rest = found["optimizer_state_bytes"] - found["expert_optimizer_bytes"]
+    assert rest == pytest.approx(12 * dense / 16, abs=12)
+    step = GENERIC.filled(job.replaced({"seq_length": 1}).values)
+    assert step["expert_gradients_bytes"] < step["gradients_bytes"]
+
+
 def test_lora_trains_its_adapters_only() -> None:
     found = filled(lora_rank=16)
     assert found["optimizer_state_bytes"] < filled()["optimizer_state_bytes"] / 50
