@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import Literal
 
-from parsolve.constraints.formula import Operand, Term
-from parsolve.constraints.memory.published.ratio import ratio, term
+from parsolve.constraints.formula import Operand, Term, as_term
+from parsolve.constraints.memory.published.ratio import ratio
 
 Offload = Literal["none", "optimizer", "all"]
 
 
 def zero2(parameters: Operand, gpus: Operand, *, offload: bool = False) -> Term:
     """ZeRO-2: 2 bytes per parameter everywhere, 18 shared unless offloaded to the host."""
-    weights = 2 * term(parameters)
-    return weights if offload else (ratio(18 * term(parameters), gpus) + weights).floor()
+    weights = 2 * as_term(parameters)
+    return weights if offload else (ratio(18 * as_term(parameters), gpus) + weights).floor()
 
 
 def zero2_of_2022(parameters: Operand, gpus: Operand) -> Term:
     """What the same function gave in 2022: 4 bytes per parameter everywhere, 16 shared."""
-    return (ratio(16 * term(parameters), gpus) + 4 * term(parameters)).floor()
+    return (ratio(16 * as_term(parameters), gpus) + 4 * as_term(parameters)).floor()
 
 
 def zero3(
@@ -35,4 +35,4 @@ def zero3(
     where the weights are offloaded too.
     """
     sharded = {"none": 18, "optimizer": 2, "all": 0}[offload]
-    return (ratio(sharded * term(parameters), gpus) + 4 * term(largest_layer)).floor()
+    return (ratio(sharded * as_term(parameters), gpus) + 4 * as_term(largest_layer)).floor()

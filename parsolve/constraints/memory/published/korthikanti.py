@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
-from parsolve.constraints.formula import Operand, Term, largest
-from parsolve.constraints.memory.published.ratio import Ratio, either, ratio, term
+from parsolve.constraints.formula import Operand, Term, as_term, largest
+from parsolve.constraints.memory.published.ratio import Ratio, either, ratio
 
 Technique: TypeAlias = Literal["none", "tp", "tp+sp", "tp+selective", "tp+sp+selective", "full"]
 """What saves memory: tensor and sequence parallelism, selective or full recomputation."""
@@ -28,12 +28,12 @@ class Shape:
     @property
     def sbh(self) -> Term:
         """Elements of a layer's input."""
-        return term(self.s) * self.b * self.h
+        return as_term(self.s) * self.b * self.h
 
 
 def _layer(shape: Shape, technique: Technique) -> Ratio:
     sbh, t = shape.sbh, shape.t
-    scores = 5 * term(shape.a) * shape.s * shape.s * shape.b
+    scores = 5 * as_term(shape.a) * shape.s * shape.s * shape.b
     match technique:
         case "none":
             return ratio(34 * sbh + scores)
@@ -71,8 +71,8 @@ def _stack(
     shape: Shape, technique: Technique, layers: Operand, p: Operand, chunks: Operand
 ) -> Ratio:
     kept = _layer(shape, technique) * layers
-    more = ratio(term(p) * chunks + p - 1, term(p) * largest(1, chunks))
-    return either(term(chunks) >= 1, kept * more, kept)
+    more = ratio(as_term(p) * chunks + p - 1, as_term(p) * largest(1, chunks))
+    return either(as_term(chunks) >= 1, kept * more, kept)
 
 
 def first_stage(
@@ -89,7 +89,7 @@ def first_stage(
     The embedding's dropout mask is kept for p micro-batches; a stage that is the last too
     keeps the final norm's input, the output layer's input and the logits in fp32.
     """
-    sbh, sbv = shape.sbh, term(shape.s) * shape.b * vocabulary
-    output = either(term(p) <= 1, ratio(4 * (sbh + sbv), shape.t), 0)
+    sbh, sbv = shape.sbh, as_term(shape.s) * shape.b * vocabulary
+    output = either(as_term(p) <= 1, ratio(4 * (sbh + sbv), shape.t), 0)
     dropout = ratio(sbh * p, shape.t)
     return (_stack(shape, technique, layers, p, chunks) + dropout + output).floor()

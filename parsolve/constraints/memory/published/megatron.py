@@ -9,8 +9,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parsolve.constraints.formula import Formula, Operand, Term, Truth, if_, largest, smallest
-from parsolve.constraints.memory.published.ratio import Ratio, either, ratio, term
+from parsolve.constraints.formula import (
+    Formula,
+    Operand,
+    Term,
+    Truth,
+    as_term,
+    if_,
+    largest,
+    smallest,
+)
+from parsolve.constraints.memory.published.ratio import Ratio, either, ratio
 
 YES, NO = Truth(value=True), Truth(value=False)
 
@@ -77,17 +86,17 @@ class _Layer:
 
 
 def _of_layer(model: Model) -> _Layer:
-    h, a, n, r = term(model.hidden), model.heads, model.norm_vectors, model.ffn_matrices
-    latent, queries = term(model.latent), term(model.qk_head_dim) + model.qk_rope_dim
-    compressed_queries = term(model.q_lora_rank) * (h + term(a) * queries + n)
+    h, a, n, r = as_term(model.hidden), model.heads, model.norm_vectors, model.ffn_matrices
+    latent, queries = as_term(model.latent), as_term(model.qk_head_dim) + model.qk_rope_dim
+    compressed_queries = as_term(model.q_lora_rank) * (h + as_term(a) * queries + n)
     mla = (
-        if_(term(model.q_lora_rank) >= 1, compressed_queries, h * a * queries)
-        + term(model.kv_lora_rank)
-        * (h + term(a) * (term(model.qk_head_dim) + model.v_head_dim) + n)
+        if_(as_term(model.q_lora_rank) >= 1, compressed_queries, h * a * queries)
+        + as_term(model.kv_lora_rank)
+        * (h + as_term(a) * (as_term(model.qk_head_dim) + model.v_head_dim) + n)
         + h * model.qk_rope_dim
-        + term(a) * model.v_head_dim * h
+        + as_term(a) * model.v_head_dim * h
     )
-    grouped = 2 * h * model.kv_channels * (term(a) + model.groups)
+    grouped = 2 * h * model.kv_channels * (as_term(a) + model.groups)
     width = if_(latent >= 1, latent, h)
     router = (
         h * model.experts
@@ -96,7 +105,7 @@ def _of_layer(model: Model) -> _Layer:
         + if_(model.shared_gate, h, 0)
     )
     return _Layer(
-        attention=if_(term(model.kv_lora_rank) >= 1, mla, grouped),
+        attention=if_(as_term(model.kv_lora_rank) >= 1, mla, grouped),
         dense=h * model.ffn * r,
         shared=h * model.shared_ffn * r,
         routed=width * model.moe_ffn * model.experts * r,
@@ -107,8 +116,8 @@ def _of_layer(model: Model) -> _Layer:
 
 def parameters(model: Model) -> Term:
     """Parameters that the estimator counts: no biases, no learned positions, no QK norms."""
-    part, h = _of_layer(model), term(model.hidden)
-    layers, moe = term(model.layers) + model.mtp_layers, term(model.moe_layers)
+    part, h = _of_layer(model), as_term(model.hidden)
+    layers, moe = as_term(model.layers) + model.mtp_layers, as_term(model.moe_layers)
     moe += if_(model.mtp_moe, model.mtp_layers, 0)
     table = h * model.vocabulary
     return (
@@ -127,10 +136,10 @@ def _states(parameters: Ratio, replicas: Operand, distributed: Formula) -> Ratio
 
 def weights_and_optimizer(model: Model, job: Job) -> Term:
     """Weights, gradients and optimizer state of the fullest GPU, in bytes."""
-    part, h = _of_layer(model), term(model.hidden)
-    moe, dense = term(model.moe_layers), term(model.layers) - model.moe_layers
-    mtp, mtp_moe = term(model.mtp_layers), if_(model.mtp_moe, model.mtp_layers, 0)
-    pp, tp = term(job.pp), term(job.tp)
+    part, h = _of_layer(model), as_term(model.hidden)
+    moe, dense = as_term(model.moe_layers), as_term(model.layers) - model.moe_layers
+    mtp, mtp_moe = as_term(model.mtp_layers), if_(model.mtp_moe, model.mtp_layers, 0)
+    pp, tp = as_term(job.pp), as_term(job.tp)
     table = h * model.vocabulary
     split = (
         ratio(part.attention * model.layers + part.dense * dense + part.shared * moe, pp)
@@ -141,9 +150,9 @@ def weights_and_optimizer(model: Model, job: Job) -> Term:
     replicated = ratio(
         part.norms * model.layers + part.router * moe + h * model.norm_vectors, pp
     ) + (part.norms * mtp + part.router * mtp_moe)
-    routed = (ratio(part.routed * moe, pp) + part.routed * mtp_moe) / (term(job.etp) * job.ep)
-    dp = largest(1, term(job.world) // (tp * pp * job.cp))
-    expert_dp = largest(1, term(job.world) // (term(job.etp) * job.ep * pp))
+    routed = (ratio(part.routed * moe, pp) + part.routed * mtp_moe) / (as_term(job.etp) * job.ep)
+    dp = largest(1, as_term(job.world) // (tp * pp * job.cp))
+    expert_dp = largest(1, as_term(job.world) // (as_term(job.etp) * job.ep * pp))
     shares = _states(split + replicated, dp, job.distributed_optimizer)
     return (shares + _states(routed, expert_dp, job.distributed_optimizer)).floor()
 
@@ -163,15 +172,15 @@ def activations(
     One formula where sequence parallelism and selective recomputation are both on, another
     everywhere else. ``virtual_stages`` and ``microbatches`` are 0 where they are not given.
     """
-    h, pp, tp = term(model.hidden), term(job.pp), term(job.tp)
-    sb = term(sequence) * micro_batch
+    h, pp, tp = as_term(model.hidden), as_term(job.pp), as_term(job.tp)
+    sb = as_term(sequence) * micro_batch
     embedding = (8 + h) * sb * pp
-    chunks = term(virtual_stages)
+    chunks = as_term(virtual_stages)
     interleaved = ratio(pp * chunks + pp - 1, pp * largest(1, chunks))
-    partly_filled = either(term(microbatches) >= 1, ratio(smallest(microbatches, pp), pp), 1)
+    partly_filled = either(as_term(microbatches) >= 1, ratio(smallest(microbatches, pp), pp), 1)
     factor = either(chunks >= 1, interleaved, either(pp > 1, partly_filled, 1))
 
-    both = sb * (18 * h + 4 * term(model.ffn)) * model.layers + embedding
+    both = sb * (18 * h + 4 * as_term(model.ffn)) * model.layers + embedding
     head = if_(pp <= 1, 4 * sb * (h + model.vocabulary), 0)
     sparing = (factor * both + head) / tp
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parsolve.constraints.formula import Const, Formula, Operand, Term, if_
+from parsolve.constraints.formula import Formula, Operand, Term, as_term, if_
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,16 +30,11 @@ class Ratio:
         return self.above // self.below
 
 
-def term(value: Operand) -> Term:
-    """The term itself, or the constant."""
-    return Const(value) if isinstance(value, (int, str)) else value
-
-
 def ratio(above: Ratio | Operand, below: Operand = 1) -> Ratio:
     """The fraction of two terms."""
     if isinstance(above, Ratio):
         return above / below
-    return Ratio(term(above), term(below))
+    return Ratio(as_term(above), as_term(below))
 
 
 def either(condition: Formula, then: Ratio | Operand, other: Ratio | Operand) -> Ratio:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from parsolve.constraints.formula import Operand, Term
+from parsolve.constraints.formula import Operand, Term, as_term
 from parsolve.constraints.memory.policy import POLICIES, Policy
-from parsolve.constraints.memory.published.ratio import either, ratio, term
+from parsolve.constraints.memory.published.ratio import either, ratio
 
 PAPER = POLICIES["mixed-adam"]
 """2 bytes of weight, 2 of gradient, 12 of Adam: what the paper takes for granted."""
@@ -18,6 +18,6 @@ def states(stage: Operand, parameters: Operand, shards: Operand, *, policy: Poli
     """
     total = ratio(0)
     for width, first_stage in ((policy.optimizer, 1), (policy.gradient, 2), (policy.weight, 3)):
-        whole = width * term(parameters)
-        total += either(term(stage) >= first_stage, ratio(whole, shards), whole)
+        whole = width * as_term(parameters)
+        total += either(as_term(stage) >= first_stage, ratio(whole, shards), whole)
     return total.floor()
