@@ -39,6 +39,9 @@ MOST_RELAXED_TO_FIT = 2
 MOST_VALUES = 48
 """Values of one size that a conflict considers: enough to show it, few enough to be quick."""
 
+UNSAID = 1e9
+"""How far from any number it is to give none."""
+
 NEAR_WORLDS = 64
 """How far from the world that was asked another one is offered."""
 
@@ -240,6 +243,8 @@ def _distance(before: object, after: object) -> float:
     if isinstance(before, int) and isinstance(after, int) and not isinstance(after, bool):
         high, low = max(before, after, 1), max(1, min(before, after))
         return high / low - 1
+    if after is None and before is not None:
+        return UNSAID  # a number that is said anew tells more than one that is not said
     return float(before != after)
 
 

@@ -718,6 +718,24 @@ def test_a_condition_over_headroom_conflicts_with_the_gpu_that_it_speaks_of() ->
     assert answer.conditions == ("headroom > 30GiB",)
 
 
+def test_a_batch_that_is_too_large_is_halved_until_it_fits_not_left_unsaid() -> None:
+    query = question(8, gpu_memory=60, per_device_train_batch_size=64, cp_size=8, **LLAMA)
+    answer = solutions(query)
+    assert isinstance(answer, Conflict)
+    offered = [dict(repair.change) for repair in answer.repairs]
+    sizes = [64, 32, 16, 8, 4, 2, 1]
+    fits = [
+        size
+        for size in sizes
+        if HALO.accepts(
+            config(8, gpu_memory=60, per_device_train_batch_size=size, cp_size=8).values
+        )
+    ]
+    assert fits
+    assert fits[0] < 64
+    assert {"per_device_train_batch_size": fits[0]} in offered
+
+
 def test_the_best_of_what_does_not_fit_is_the_same_conflict() -> None:
     worlds, given = CONFLICTS["two pins"]
     one = best(question(*worlds, objectives=[("dp", True)], **given))
