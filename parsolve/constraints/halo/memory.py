@@ -33,12 +33,16 @@ from parsolve.constraints.halo.states import (
     dense_parameters,
     expert_optimizer_bytes,
     expert_parameters,
-    expert_weights_bytes,
+    experts_gathered_at_end,
+    experts_gathered_at_start,
+    gathered_at_end,
+    gathered_at_start,
     gradient_width,
     is_sharded,
     local_parameters,
     optimizer_bytes,
-    parameters_bytes,
+    stored_bytes,
+    stored_experts,
     whole_layer,
 )
 from parsolve.constraints.memory import facts as m
@@ -61,14 +65,29 @@ _layer_gradients = if_(
     UNITS_IN_FLIGHT * whole_layer * gradient_width,
     0,
 )
-_start = saved_bytes + largest(logits_bytes, recomputed_bytes + head_gradient_bytes) + _at_loss
-_end = all_gradients + _layer_gradients + recomputed_bytes
+_start = (
+    gathered_at_start
+    + saved_bytes
+    + largest(logits_bytes, recomputed_bytes + head_gradient_bytes)
+    + _at_loss
+)
+_end = gathered_at_end + all_gradients + _layer_gradients + recomputed_bytes
 peaks_at_loss = NamedFormula(
     "peaks_at_loss",
     _start >= _end,
     about="Most memory is in use when the backward pass starts, not when it ends.",
 )
 _loss_leads = logits_bytes >= recomputed_bytes + head_gradient_bytes
+parameters_bytes = quantity(
+    "parameters_bytes",
+    stored_bytes + if_(peaks_at_loss, gathered_at_start, gathered_at_end),
+    "Weights at the peak: sharded and gathered.",
+)
+expert_weights_bytes = quantity(
+    "expert_weights_bytes",
+    stored_experts + if_(peaks_at_loss, experts_gathered_at_start, experts_gathered_at_end),
+    "Weights of routed experts at the peak.",
+)
 gradients_bytes = quantity(
     "gradients_bytes", if_(peaks_at_loss, _at_loss, all_gradients), "Gradients at the peak."
 )

@@ -6,6 +6,7 @@ FSDP2 keeps its sharded weights beside the gathered bf16 copy that the forward p
 """
 
 from parsolve.constraints.formula import (
+    Const,
     NamedFormula,
     Term,
     all_of,
@@ -13,6 +14,7 @@ from parsolve.constraints.formula import (
     if_,
     known_where,
     largest,
+    smallest,
 )
 from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
@@ -40,13 +42,18 @@ def _of_stage(parameters: Term) -> Term:
 
 
 _has_moe = m.routed_expert_parameters > 0
-dense_parameters = quantity(
-    "dense_parameters_per_gpu",
+root_parameters = quantity(
+    "root_parameters",
     if_(
         f.pp_size <= 1,
         m.embedding_parameters + m.output_parameters,
         largest(m.embedding_parameters, m.output_parameters),
-    )
+    ),
+    "Parameters outside of layers on one GPU: embeddings and output layer.",
+)
+dense_parameters = quantity(
+    "dense_parameters_per_gpu",
+    root_parameters
     + _of_stage(m.shared_expert_parameters + m.other_parameters)
     + split(_of_stage(m.attention_parameters + if_(_has_moe, 0, m.dense_ffn_parameters)), f.tp_size)
     + _of_stage(if_(_has_moe, m.dense_ffn_parameters, 0)),
@@ -125,20 +132,31 @@ optimizer_width = quantity(
 _compute_width = if_(f.dtype == "fp32", FP32, BF16)
 _dense_extra = if_(_fp32_beside_experts, FP32 - BF16, 0)
 
-_gathered = if_(
-    is_sharded,
-    _compute_width
-    * if_(f.fsdp_reshard_after_forward, UNITS_IN_FLIGHT * whole_layer, sharded_parameters),
-    0,
-)
+
+def _gathered(everything: Term, root: Term, layer: Term) -> tuple[Term, Term]:
+    """Bytes that FSDP holds gathered when the backward pass starts, and when it ends.
+
+    ZeRO-3 holds layers in flight. ZeRO-2 holds everything; its backward pass gives layer after
+    layer back, but not the root: embeddings and output layer.
+    """
+    in_flight = UNITS_IN_FLIGHT * layer
+    at_end = if_(f.fsdp_reshard_after_backward, smallest(everything, root + in_flight), everything)
+    start, end = (
+        if_(is_sharded, _compute_width * if_(f.fsdp_reshard_after_forward, in_flight, held), 0)
+        for held in (everything, at_end)
+    )
+    return start, end
+
+
+gathered_at_start, gathered_at_end = _gathered(sharded_parameters, root_parameters, whole_layer)
 _stored = split(
     sharded_parameters * weight_width + dense_parameters * _dense_extra, _width
 ) + _whole * if_(f.quantized, 0, weight_width)
 _reference = if_(
     f.reference_model == "live", split(sharded_parameters * BF16, _width) + _whole * BF16, 0
 )
-parameters_bytes = quantity(
-    "parameters_bytes", _gathered + _stored + _reference, "Weights: sharded and gathered."
+stored_bytes = quantity(
+    "stored_bytes", _stored + _reference, "Weights that are always there: shards, whole experts."
 )
 
 _trained = if_(f.use_peft, lora_parameters, sharded_parameters)
@@ -165,21 +183,11 @@ accumulates = NamedFormula(
 )
 
 _sharded_experts = if_(q.experts_fsdp_managed, expert_parameters, 0)
-expert_weights_bytes = quantity(
-    "expert_weights_bytes",
-    if_(
-        is_sharded,
-        _compute_width
-        * if_(
-            f.fsdp_reshard_after_forward,
-            if_(q.experts_fsdp_managed, UNITS_IN_FLIGHT * m.layer_expert_parameters, 0),
-            _sharded_experts,
-        ),
-        0,
-    )
-    + split(_sharded_experts * weight_width, _width)
-    + _whole * if_(f.quantized, 0, weight_width),
-    "Weights of routed experts.",
+stored_experts = split(_sharded_experts * weight_width, _width) + _whole * if_(
+    f.quantized, 0, weight_width
+)
+experts_gathered_at_start, experts_gathered_at_end = _gathered(
+    _sharded_experts, Const(0), if_(q.experts_fsdp_managed, m.layer_expert_parameters, 0)
 )
 expert_optimizer_bytes = quantity(
     "expert_optimizer_bytes",
