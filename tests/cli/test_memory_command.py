@@ -10,9 +10,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from parsolve.constraints.memory.hardware import GPUS
+from parsolve.solver.answer import json_schema
 from tests.cli.run import cli, command, process, process_environment
 
 GIB = 2**30
@@ -185,6 +187,34 @@ class TestJson:
         assert again["config"] == answer["config"]
         assert again["memory"]["bytes"] == answer["bytes"]
         assert again["memory"]["limit"] == 85_523_536_281
+
+
+SCHEMA_QUESTIONS = (
+    EIGHT,
+    (*EIGHT, "--gpu-memory", "40"),
+    (*EIGHT, "--ep", "4", "--moe"),
+    ("memory", "--world", "8", "--model", "qwen3-30b-a3b", "--ep", "8", "--gpu", "h100"),
+    ("check", "--world", "8", *LLAMA, "--gpu-memory", "40"),
+    ("check", "--world", "8", *LLAMA),
+    ("list", "--world", "8", *LLAMA, "--gpu-memory", "60"),
+    ("list", "--world", "8", *LLAMA, "--gpu-memory", "2"),
+    ("solve", "--world", "8", *LLAMA, "--gpu-memory", "60", "--minimize", "memory"),
+    ("solve", "--world", "8", *LLAMA, "--pareto", "memory,dp"),
+    ("solve", "--world", "8", *LLAMA, "--gpu-memory", "60", "--timeout", "0.000001"),
+)
+
+
+class TestSchema:
+    @pytest.mark.parametrize("question", SCHEMA_QUESTIONS, ids=" ".join)
+    def test_answers_about_memory_keep_to_it(self, question: tuple[str, ...]) -> None:
+        answer = data(*question)
+        jsonschema.validate(answer, json_schema())
+        (kind,) = [
+            definition
+            for definition in json_schema()["$defs"].values()
+            if definition.get("properties", {}).get("answer", {}).get("const") == answer["answer"]
+        ]
+        assert answer.keys() <= kind["properties"].keys()
 
 
 class TestGpu:
