@@ -97,6 +97,7 @@ def _argument(value: object) -> str:
 def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The launch line with the framework's own arguments, and what it cannot say."""
     arguments, unsaid, environment = [], [], []
+    has_arguments = any(field.launch for field in profile.fields)
     for field in profile.fields:
         value = config.get(field.name, field.default)
         if value == field.default:
@@ -105,7 +106,7 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
             arguments.append(f" --{field.launch} {_argument(value)}")
         elif env := getattr(field, "env", ""):
             environment.append(f"{env}={value} ")
-        elif field.role == "knob" and field.name not in profile.launchers:
+        elif has_arguments and field.role == "knob" and field.name not in profile.launchers:
             unsaid.append(field.name)
     knob, lines = profile.launchers
     line = lines[config.get(knob, profile.field_of[knob].default)].format(

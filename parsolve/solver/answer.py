@@ -118,7 +118,7 @@ class Usage:
     """
 
     bytes: Fields
-    peak: Literal["start of the backward pass", "end of the backward pass"]
+    peak: str
     experts: Fields | None = None
     limit: int | None = None
     state: Literal["fits", "near", "over"] | None = None
@@ -136,7 +136,7 @@ class Memory:
     profile: str
     config: Fields
     bytes: Fields
-    peak: Literal["start of the backward pass", "end of the backward pass"]
+    peak: str
     experts: Fields | None = None
     limit: int | None = field(metadata=ALWAYS)
     state: Literal["fits", "near", "over"] | None = field(metadata=ALWAYS)

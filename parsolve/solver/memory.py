@@ -26,9 +26,7 @@ def usage(config: Config) -> Usage | None:
     limit: int | None = config[account.limit.name]
     return Usage(
         bytes=Fields({**parts, "allocated": known[account.allocated.name], "total": total}),
-        peak="start of the backward pass"
-        if known[account.peak.name]
-        else "end of the backward pass",
+        peak=known[account.peak.name],
         experts=_experts(account, known),
         limit=limit,
         state=None if limit is None else state(total, limit),

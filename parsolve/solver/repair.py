@@ -7,14 +7,15 @@ complete (Reiter's hitting-set tree), and each leaf is verified by the rules.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import log2
 from typing import assert_never
 
-from parsolve.constraints.evaluate import Values
+from parsolve.constraints.evaluate import Values, compiled, defined_source, prologue, term_source
 from parsolve.constraints.fields import Bytes, Choice, Flag, Size, Sizes
+from parsolve.constraints.formula import Divides, Variable
 from parsolve.constraints.memory.hardware import MEMORY_SIZES
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.numbers import divisors
@@ -115,19 +116,21 @@ def _within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str
 
 @cache
 def _mends(profile: Profile, rule: int, *, cluster: bool) -> tuple[str, ...]:
-    """Fields whose change may mend the rule, in field order: the knobs that it reads.
+    """Fields whose change may mend the rule: the knobs that it reads, switches first.
 
     A bound reads nearly all of them; those that the memory account names as levers count.
     """
     is_bound = rule >= len(profile.rules)
     levers = profile.account.levers if is_bound and profile.account is not None else None
-    return tuple(
-        field.name
+    found = [
+        field
         for field in profile.fields
         if field.name in profile.limits[rule].reads
         and (levers is None or field.name in levers or field.role == "cluster")
         and (field.role == "knob" or (cluster and field.role == "cluster" and field.flag))
-    )
+    ]
+    # those with few values first: a search that is cut short has seen them
+    return tuple(field.name for field in sorted(found, key=lambda f: isinstance(f, (Size, Sizes))))
 
 
 def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...]:
@@ -150,9 +153,44 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
             world = values[profile.index_of[profile.world]]
             return tuple(d for d in divisors(world) if d != value)
         case Size(default=default):
-            return _counts(value, field.minimum, default)
+            counts = _counts(value, field.minimum, default)
+            return tuple(dict.fromkeys((*_multiples(profile, values, name), *counts)))
         case _:
             assert_never(field)
+
+
+def _multiples(profile: Profile, values: Values, name: str) -> Iterator[int]:
+    """The nearest multiples, on both sides of a count, of what must divide it."""
+    value = values[profile.index_of[name]]
+    if value is None:
+        return
+    for divisor_of in _divisors_of(profile, name):
+        divisor = divisor_of(values)
+        if divisor is not None and divisor > 1:
+            below = value // divisor * divisor
+            yield from (n for n in (below, below + divisor) if n != value and n > 0)
+
+
+@cache
+def _divisors_of(profile: Profile, name: str) -> tuple[Callable[[Values], int | None], ...]:
+    """What some rule wants to divide the field, each as a function of a configuration."""
+    divisors_ = [
+        rule.requires.divisor
+        for rule in profile.limits
+        if isinstance(rule.requires, Divides)
+        and isinstance(rule.requires.dividend, Variable)
+        and rule.requires.dividend.name == name
+    ]
+    return tuple(
+        compiled(
+            "divisor",
+            [
+                *prologue(profile.fields, [term]),
+                f"return {term_source(term)} if {defined_source(term)} else None",
+            ],
+        )
+        for term in divisors_
+    )
 
 
 def _counts(value: int | None, minimum: int, default: int | None) -> tuple[object, ...]:

@@ -9,16 +9,25 @@ from typing import Annotated
 import typer
 
 from parsolve.cli.common import NO, ProfileName, reports_misuse
-from parsolve.cli.options import profile_named
+from parsolve.cli.options import UsageError, profile_named
 from parsolve.constraints import DEFAULT_PROFILE
+
+MATRIX = "matrix.md"
+"""Where the default profile's matrix stands."""
 
 
 @reports_misuse
 def matrix(
     profile: ProfileName = DEFAULT_PROFILE,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where the matrix stands.")
-    ] = Path("matrix.md"),
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Where the matrix stands. (default: matrix.md, for the default profile)",
+        ),
+    ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; fail if the file is stale.")
     ] = False,
@@ -27,6 +36,11 @@ def matrix(
     from parsolve.cli.jsonl import FileError  # noqa: PLC0415
     from parsolve.cli.matrix import matrix_text  # noqa: PLC0415
 
+    if output is None:
+        if profile != DEFAULT_PROFILE:
+            message = f"{MATRIX} is the {DEFAULT_PROFILE} profile's; say where this one stands"
+            raise UsageError(message, param_hint="'--output'")
+        output = Path(MATRIX)
     text = matrix_text(profile_named(profile))
     try:
         if not check:

@@ -53,7 +53,7 @@ ACCOUNT = Account(
     allocated=a.allocated_bytes,
     total=a.memory_per_gpu,
     limit=f.gpu_memory,
-    peak=a.peaks_at_loss,
+    peak=a.peak,
     quantities=(
         a.local_parameters,
         a.dense_parameters,
@@ -61,6 +61,7 @@ ACCOUNT = Account(
         m.model_parameters,
         a.tokens,
         a.headroom,
+        a.peaks_at_loss,
         a.peaks_at_step,
         *c.VOLUMES,
         c.comm_volume,

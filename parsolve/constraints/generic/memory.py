@@ -9,8 +9,6 @@ backward pass, when all gradients are; and the optimizer step, with its temporar
 pipeline stage keeps most activations and the last one the logits; the fuller one counts.
 """
 
-from typing import Literal
-
 from parsolve.constraints.formula import (
     Formula,
     Named,
@@ -27,40 +25,32 @@ from parsolve.constraints.formula import (
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.account import GIB
 from parsolve.constraints.memory.policy import of_policy
 from parsolve.constraints.memory.terms import (
     BF16,
+    CUDA_CONTEXT,
+    END_OF_BACKWARD,
     FP32,
+    OPTIMIZER_STEP,
+    SLACK_PERCENT,
+    START_OF_BACKWARD,
+    WORKSPACE,
     attention_elements,
     ffn_elements,
+    quantity,
     split,
 )
-
-WORKSPACE = GIB // 2
-"""cuBLAS, attention and collective workspaces inside of PyTorch's allocator."""
-
-CUDA_CONTEXT = GIB
-"""CUDA context, kernels and NCCL's own buffers, outside of PyTorch's allocator."""
-
-SLACK_PERCENT = 5
-"""What PyTorch's allocator reserves beyond what is in use, per hundred."""
 
 UNITS_IN_FLIGHT = 2
 """Layers that ZeRO-3 holds whole at once: the one in use and the one prefetched or reduced."""
 
 
-def _named(name: str, term: Term, about: str) -> Named:
-    unit: Literal["", "bytes"] = "bytes" if name.endswith("_bytes") else ""
-    return Named(name, term, about=about, unit=unit)
-
-
 # --- parameters of the fullest stage --------------------------------------------------------
 
-stage_layers = _named(
+stage_layers = quantity(
     "stage_layers", split(m.num_hidden_layers, f.pp_size), "Layers of the largest stage."
 )
-stage_moe_layers = _named(
+stage_moe_layers = quantity(
     "stage_moe_layers",
     smallest(stage_layers, m.num_moe_layers),
     "Layers with experts of the stage that has most.",
@@ -76,7 +66,7 @@ _embeddings = if_(
     m.embedding_parameters + m.output_parameters,
     largest(m.embedding_parameters, m.output_parameters),
 )
-dense_parameters = _named(
+dense_parameters = quantity(
     "dense_parameters_per_gpu",
     split(
         _embeddings
@@ -92,7 +82,7 @@ dense_parameters = _named(
     + _part_of(m.other_parameters, stage_layers, m.num_hidden_layers),
     "Parameters outside of routed experts on one GPU, before ZeRO shards them.",
 )
-expert_parameters = _named(
+expert_parameters = quantity(
     "expert_parameters_per_gpu",
     split(
         _part_of(m.routed_expert_parameters, stage_moe_layers, m.num_moe_layers),
@@ -100,13 +90,13 @@ expert_parameters = _named(
     ),
     "Parameters of routed experts on one GPU, before ZeRO shards them.",
 )
-local_parameters = _named(
+local_parameters = quantity(
     "local_parameters",
     dense_parameters + expert_parameters,
     "Parameters on one GPU, before ZeRO shards them.",
 )
 _is_lora = f.lora_rank > 0
-lora_parameters = _named(
+lora_parameters = quantity(
     "lora_parameters",
     split(
         f.lora_rank
@@ -137,17 +127,17 @@ def _width_of(field: Term, unset: int, part: Term) -> Term:
     return if_(field > unset, field, part)
 
 
-weight_width = _named(
+weight_width = quantity(
     "weight_width",
     _width_of(f.weight_bytes, 0, of_policy(f.precision_policy, lambda p: p.weight)),
     "Bytes of a stored parameter.",
 )
-gradient_width = _named(
+gradient_width = quantity(
     "gradient_width",
     _width_of(f.gradient_bytes, 0, of_policy(f.precision_policy, lambda p: p.gradient)),
     "Bytes of a parameter's gradient.",
 )
-optimizer_width = _named(
+optimizer_width = quantity(
     "optimizer_width",
     _width_of(f.optimizer_bytes, -1, of_policy(f.precision_policy, lambda p: p.optimizer)),
     "Bytes of a parameter's optimizer state.",
@@ -169,24 +159,24 @@ def _of_experts(experts: Term, sharded: Formula) -> Term:
     return if_(sharded, split(experts, q.expert_shard_size), experts)
 
 
-parameters_bytes = _named(
+parameters_bytes = quantity(
     "parameters_bytes",
     weight_width * _shared(dense_parameters, expert_parameters, _stage("3")),
     "Stored weights.",
 )
-expert_weights_bytes = _named(
+expert_weights_bytes = quantity(
     "expert_weights_bytes",
     weight_width * _of_experts(expert_parameters, _stage("3")),
     "Stored weights of routed experts.",
 )
-_layer = _named(
+_layer = quantity(
     "layer_parameters",
     split(m.layer_dense_parameters, f.tp_size)
     + if_(_shards_experts, split(m.layer_expert_parameters, q.ep_group_size), 0),
     "Parameters that ZeRO-3 gathers for one layer.",
 )
 _head = split(largest(m.embedding_parameters, m.output_parameters), f.tp_size)
-gathered_bytes = _named(
+gathered_bytes = quantity(
     "gathered_bytes",
     if_(
         _shards_weights,
@@ -200,7 +190,7 @@ gathered_bytes = _named(
     ),
     "Weights gathered in bf16 while they are used.",
 )
-optimizer_bytes = _named(
+optimizer_bytes = quantity(
     "optimizer_state_bytes",
     if_(
         f.optimizer_offload,
@@ -209,7 +199,7 @@ optimizer_bytes = _named(
     ),
     "Optimizer state.",
 )
-expert_optimizer_bytes = _named(
+expert_optimizer_bytes = quantity(
     "expert_optimizer_bytes",
     if_(
         f.optimizer_offload,
@@ -222,7 +212,7 @@ _accumulates = q.microbatches > 1
 _waits = all_of(f.pp_size > 1, _accumulates)
 """A pipeline's micro-batches add to whole gradients, which are reduced after the last."""
 
-whole_gradients_bytes = _named(
+whole_gradients_bytes = quantity(
     "whole_gradients_bytes",
     gradient_width
     * if_(
@@ -232,7 +222,7 @@ whole_gradients_bytes = _named(
     ),
     "Gradients when the last backward pass ends.",
 )
-reduced_gradients_bytes = _named(
+reduced_gradients_bytes = quantity(
     "reduced_gradients_bytes",
     gradient_width * _shared(_trained_dense, _trained_experts, _stage("2", "3")),
     "Gradients when the optimizer steps.",
@@ -240,7 +230,7 @@ reduced_gradients_bytes = _named(
 _reducing = if_(all_of(_stage("2", "3"), ~_is_lora), UNITS_IN_FLIGHT * _layer * gradient_width, 0)
 _stepped = _shared(_trained_dense, _trained_experts, _stage("1", "2", "3"))
 _has_master = optimizer_width >= 3 * FP32
-step_bytes = _named(
+step_bytes = quantity(
     "step_bytes",
     if_(
         f.optimizer_offload,
@@ -257,7 +247,7 @@ step_bytes = _named(
 
 # --- activations ----------------------------------------------------------------------------
 
-tokens = _named(
+tokens = quantity(
     "tokens_per_gpu",
     known_where(f.seq_length > 0, split(q.micro_batch * f.seq_length, f.cp_size)),
     "Tokens per GPU and forward pass.",
@@ -274,7 +264,7 @@ _attention = split(BF16 * 4 * m.hidden_size, norm_split) + split(
     BF16 * (attention_elements() - 4 * m.hidden_size), f.tp_size
 )
 _ffn_inner = m.ffn_matrices * m.intermediate_size
-dense_layer_bytes = _named(
+dense_layer_bytes = quantity(
     "dense_layer_bytes",
     _attention
     + _scores
@@ -295,13 +285,13 @@ _shared_expert = if_(
     split(BF16 * ffn_elements(m.shared_intermediate_size), f.tp_size),
     0,
 )
-moe_layer_bytes = _named(
+moe_layer_bytes = quantity(
     "moe_layer_bytes",
     _attention + _scores + split(BF16 * m.hidden_size, norm_split) + _routed + _shared_expert,
     "What one MoE layer keeps for the backward pass, per token.",
 )
 _input = split(BF16 * m.hidden_size, norm_split)
-saved_bytes_per_token = _named(
+saved_bytes_per_token = quantity(
     "saved_bytes_per_token",
     if_(
         f.recompute == "full",
@@ -313,7 +303,7 @@ saved_bytes_per_token = _named(
 _chunks = if_(f.pp_schedule == "interleaved", f.virtual_stages, 1)
 _all_chunks = q.microbatches_in_pipeline * _chunks
 _interleaved = f.virtual_stages > 1
-first_in_flight = _named(
+first_in_flight = quantity(
     "first_in_flight",
     if_(
         f.pp_size <= 1,
@@ -326,7 +316,7 @@ first_in_flight = _named(
     ),
     "Chunks of layers with saved activations on the first stage.",
 )
-last_in_flight = _named(
+last_in_flight = quantity(
     "last_in_flight",
     if_(
         any_of(f.pp_size <= 1, f.pp_schedule == "gpipe"),
@@ -342,7 +332,7 @@ def _saved(in_flight: Term) -> Term:
 
 
 _widest = largest(m.intermediate_size, m.num_experts_per_tok * m.moe_intermediate_size)
-recomputed_bytes = _named(
+recomputed_bytes = quantity(
     "recomputed_bytes",
     tokens
     * (
@@ -364,7 +354,7 @@ recomputed_bytes = _named(
 LOGIT_BYTES = BF16 + 2 * FP32
 """Logits in bf16 and fp32, and the fp32 log-probabilities that cross entropy keeps."""
 
-logits_bytes = _named(
+logits_bytes = quantity(
     "logits_bytes",
     if_(
         f.fused_cross_entropy,
@@ -399,9 +389,14 @@ peaks_at_step = NamedFormula(
     all_of(_step > _end, _step > _start),
     about="Most memory is in use while the optimizer steps.",
 )
+peak = Named(
+    "peak",
+    if_(peaks_at_loss, START_OF_BACKWARD, if_(peaks_at_step, OPTIMIZER_STEP, END_OF_BACKWARD)),
+    about="The moment at which most memory is in use.",
+)
 _meets_logits = any_of(f.pp_size <= 1, is_last_fuller)
 _logits_lead = all_of(_meets_logits, logits_bytes >= recomputed_bytes)
-gradients_bytes = _named(
+gradients_bytes = quantity(
     "gradients_bytes",
     if_(
         peaks_at_loss, _at_loss, if_(peaks_at_step, reduced_gradients_bytes, whole_gradients_bytes)
@@ -410,7 +405,7 @@ gradients_bytes = _named(
 )
 _reduced_expert_gradients = gradient_width * _of_experts(_trained_experts, _stage("2", "3"))
 _whole_expert_gradients = if_(_waits, gradient_width * _trained_experts, _reduced_expert_gradients)
-expert_gradients_bytes = _named(
+expert_gradients_bytes = quantity(
     "expert_gradients_bytes",
     if_(
         peaks_at_loss,
@@ -419,7 +414,7 @@ expert_gradients_bytes = _named(
     ),
     "Gradients of routed experts at the peak.",
 )
-activations_bytes = _named(
+activations_bytes = quantity(
     "activations_bytes",
     if_(
         peaks_at_loss,
@@ -429,17 +424,17 @@ activations_bytes = _named(
     ),
     "Activations at the peak.",
 )
-loss_bytes = _named(
+loss_bytes = quantity(
     "loss_bytes",
     if_(all_of(peaks_at_loss, _logits_lead), logits_bytes, 0),
     "Logits and loss at the peak.",
 )
-buffers_bytes = _named(
+buffers_bytes = quantity(
     "buffers_bytes",
     WORKSPACE + if_(peaks_at_step, step_bytes, gathered_bytes + if_(peaks_at_loss, 0, _reducing)),
     "Gathered weights, gradients being reduced, or the optimizer's temporaries; libraries.",
 )
-allocated_bytes = _named(
+allocated_bytes = quantity(
     "allocated_bytes",
     known_where(
         m.num_hidden_layers > 0,
@@ -452,7 +447,7 @@ allocated_bytes = _named(
     ),
     "What PyTorch reports as the peak of allocated memory.",
 )
-reserve_bytes = _named(
+reserve_bytes = quantity(
     "reserve_bytes",
     CUDA_CONTEXT + allocated_bytes * SLACK_PERCENT // 100,
     "CUDA context and allocator slack.",

@@ -47,17 +47,15 @@ from parsolve.constraints.halo.states import (
 )
 from parsolve.constraints.memory import facts as m
 from parsolve.constraints.memory.account import GIB, Account, Assumption, Need, Part
-from parsolve.constraints.memory.terms import quantity
+from parsolve.constraints.memory.terms import (
+    CUDA_CONTEXT,
+    END_OF_BACKWARD,
+    SLACK_PERCENT,
+    START_OF_BACKWARD,
+    WORKSPACE,
+    quantity,
+)
 from parsolve.constraints.rule import Example, Rule, Source
-
-WORKSPACE = GIB // 2
-"""cuBLAS, attention and collective workspaces inside of PyTorch's allocator."""
-
-CUDA_CONTEXT = GIB
-"""CUDA context, kernels and NCCL's own buffers, outside of PyTorch's allocator."""
-
-SLACK_PERCENT = 5
-"""What PyTorch's allocator reserves beyond what is in use, per hundred."""
 
 _at_loss = if_(accumulates, all_gradients, 0)
 _layer_gradients = if_(
@@ -76,6 +74,11 @@ peaks_at_loss = NamedFormula(
     "peaks_at_loss",
     _start >= _end,
     about="Most memory is in use when the backward pass starts, not when it ends.",
+)
+peak = Named(
+    "peak",
+    if_(peaks_at_loss, START_OF_BACKWARD, END_OF_BACKWARD),
+    about="The moment at which most memory is in use.",
 )
 _loss_leads = logits_bytes >= recomputed_bytes + head_gradient_bytes
 parameters_bytes = quantity(
@@ -202,12 +205,13 @@ ACCOUNT = Account(
     allocated=allocated_bytes,
     total=memory_per_gpu,
     limit=f.gpu_memory,
-    peak=peaks_at_loss,
+    peak=peak,
     quantities=(
         local_parameters,
         dense_parameters,
         expert_parameters,
         m.model_parameters,
+        peaks_at_loss,
         tokens,
         headroom,
         *batch.QUANTITIES,

@@ -49,11 +49,12 @@ class Account:
     """What fills one GPU: the fullest one of the job, at its peak.
 
     ``parts`` add up to ``total``; without ``reserve``, which lies outside of the framework's
-    allocator, they are what it reports as its peak (``allocated``). ``experts`` is the share of
-    routed experts in parts. ``limit`` is the field of the GPU's memory, ``size`` one without
-    which nothing is known. ``quantities`` are further numbers and truth values that conditions
-    and objectives may name. ``levers`` are the knobs that a repair turns to save memory;
-    ``needs`` what must be known, in the order in which it is asked for.
+    allocator, they are what it reports as its peak (``allocated``); ``peak`` is the moment, in
+    words. ``experts`` is the share of routed experts in parts. ``limit`` is the field of the
+    GPU's memory, ``size`` one without which nothing is known. ``quantities`` are further
+    numbers and truth values that conditions and objectives may name. ``levers`` are the knobs
+    that a repair turns to save memory; ``needs`` what must be known, in the order in which it
+    is asked for.
     """
 
     parts: tuple[Part, ...]
@@ -61,7 +62,7 @@ class Account:
     allocated: Named
     total: Named
     limit: Variable
-    peak: NamedFormula
+    peak: Named
     experts: Mapping[str, Named] = field(default_factory=dict)
     quantities: tuple[Named | NamedFormula, ...] = ()
     assumptions: tuple[Assumption, ...] = ()

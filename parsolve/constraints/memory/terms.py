@@ -15,9 +15,24 @@ from parsolve.constraints.formula import (
     smallest,
 )
 from parsolve.constraints.memory import facts as m
+from parsolve.constraints.memory.account import GIB
 
 BF16 = 2
 FP32 = 4
+
+WORKSPACE = GIB // 2
+"""cuBLAS, attention and collective workspaces inside of PyTorch's allocator, in bytes."""
+
+CUDA_CONTEXT = GIB
+"""CUDA context, kernels and NCCL's own buffers, outside of PyTorch's allocator, in bytes."""
+
+SLACK_PERCENT = 5
+"""What PyTorch's allocator reserves beyond what is in use, per hundred."""
+
+START_OF_BACKWARD = "start of the backward pass"
+END_OF_BACKWARD = "end of the backward pass"
+OPTIMIZER_STEP = "optimizer step"
+"""Moments at which most memory may be in use."""
 
 LONGEST_POWER = 5
 """Bits of the largest exponent that `power` takes: of more experts per token, 31 count."""
