@@ -248,6 +248,13 @@ def test_what_no_gpu_of_that_size_can_hold_has_no_repair() -> None:
     assert memory(config(8, gpu_memory=40), shown_repairs=0).repairs is None
 
 
+def test_two_switches_are_found_among_the_sizes_of_a_large_cluster() -> None:
+    given = {**model("deepseek-v3"), "max_length": 4096, "gpus_per_node": 8}
+    one = HALO.config({**given, "world_size": 100_800, "gpu_memory": 100})
+    changes = [dict(change) for change in repairs(one).changes]
+    assert {"gradient_checkpointing": True, "fsdp_reshard_after_forward": True} in changes
+
+
 # All that fits, and the best of it.
 
 Row = tuple[Values, dict[str, Anything]]
