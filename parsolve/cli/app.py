@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
+
+if TYPE_CHECKING:
+    from parsolve.constraints.profile import Profile
 
 SUMMARIES = {
     "solve": "Find the best configurations of a cluster, with a proof that none is better.",
@@ -50,13 +53,17 @@ FUNCTIONS = {
 class FieldsCommand(TyperCommand):
     """A command whose help shows of each switch the side that changes something."""
 
+    profile: Profile
+    """Whose fields are its options."""
+
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
         """Help with ``--use-hsdp`` for what is off by default, ``--no-...`` for what is on."""
-        from parsolve.cli.options import SWITCHES  # noqa: PLC0415
+        from parsolve.cli.options import switches  # noqa: PLC0415
 
+        known = switches(self.profile)
         for parameter in self.params:
-            if parameter.name in SWITCHES:
-                on = SWITCHES[parameter.name]
+            if parameter.name in known:
+                on = known[parameter.name]
                 parameter.opts = parameter.secondary_opts if on else parameter.opts
                 parameter.secondary_opts = []
         super().format_help(ctx, formatter)
@@ -72,9 +79,10 @@ class FieldsCommand(TyperCommand):
 
     def _switched(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
         """Switches in the frameworks' form, ``--use_hsdp true`` or ``=false``, as switches."""
-        from parsolve.cli.options import SWITCHES  # noqa: PLC0415
+        from parsolve.cli.options import switches as of_profile  # noqa: PLC0415
 
-        switches = {p.opts[0]: p for p in self.params if p.name in SWITCHES}
+        known_switches = of_profile(self.profile)
+        switches = {p.opts[0]: p for p in self.params if p.name in known_switches}
         result: list[str] = []
         waiting = list(args)
         while waiting:
@@ -139,14 +147,18 @@ class Commands(TyperGroup):
 def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (typer's own)
     """The command with the options that the arguments need, or with all."""
     module, function = FUNCTIONS[name]
-    from parsolve.cli.options import CONTEXT, with_options  # noqa: PLC0415
+    from parsolve.cli.options import context, profile_of, with_options  # noqa: PLC0415
+
+    profile = profile_of(arguments)
 
     body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
     run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"
-    single.command(name, help=text, cls=FieldsCommand, context_settings=CONTEXT)(run)
-    return typer.main.get_command(single)
+    single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)
+    command: Any = typer.main.get_command(single)
+    command.profile = profile
+    return command
 
 
 def _version(value: bool) -> None:

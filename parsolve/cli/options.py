@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -27,29 +28,26 @@ class UsageError(typer.BadParameter):
     """Misuse that is no fault of one option's text; exits with 2."""
 
 
-def spelled_as_option(name: str) -> str:
+def spelled_as_option(profile: Profile, name: str) -> str:
     """A framework's or file's spelling of an option, as parsolve spells it."""
     plain = name.replace("-", "_")
-    if plain.startswith("no_") and (rest := spelled_as_option(plain[3:])) != plain[3:]:
+    if plain.startswith("no_") and (rest := spelled_as_option(profile, plain[3:])) != plain[3:]:
         return f"no-{rest}"
-    for profile in PROFILES.values():
-        field = profile.field_of.get(profile.spellings.get(plain, ""))
-        if field is not None and field.flag:
-            return field.flag
-        if field is not None and plain in field.launch:
-            return field.flag
-    return name
+    field = profile.field_of.get(profile.spellings.get(plain, ""))
+    return field.flag if field is not None and field.flag else name
 
 
-SWITCHES = {
-    field.name: field.default
-    for profile in PROFILES.values()
-    for field in profile.fields
-    if isinstance(field, Flag)
-}
-"""Fields that are on or off, and which of the two they are by default."""
+def switches(profile: Profile) -> dict[str, bool]:
+    """Fields that are on or off, and which of the two they are by default."""
+    return {field.name: field.default for field in profile.fields if isinstance(field, Flag)}
 
-CONTEXT = {"help_option_names": ["-h", "--help"], "token_normalize_func": spelled_as_option}
+
+def context(profile: Profile) -> dict[str, object]:
+    """How every command reads its arguments."""
+    return {
+        "help_option_names": ["-h", "--help"],
+        "token_normalize_func": partial(spelled_as_option, profile),
+    }
 
 
 def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
@@ -71,7 +69,7 @@ def with_options(
     """
     if not hasattr(command, "takes_fields"):
         return command
-    profile = _profile_of(arguments or ())
+    profile = profile_of(arguments)
     hints = get_type_hints(command, include_extras=True)
     kept = [
         p.replace(annotation=hints[p.name])
@@ -105,14 +103,15 @@ def with_options(
     return run
 
 
-def _profile_of(arguments: Sequence[str]) -> Profile:
+def profile_of(arguments: Sequence[str] | None) -> Profile:
     """The profile that the arguments name: its fields are the options. Else the default one."""
     named = DEFAULT_PROFILE
-    for position, argument in enumerate(arguments):
+    given = arguments or ()
+    for position, argument in enumerate(given):
         option, has_value, value = argument.partition("=")
         if option == "--profile":
-            named = value if has_value else "".join(arguments[position + 1 : position + 2])
-    return PROFILES.get(named, PROFILES[DEFAULT_PROFILE])
+            named = value if has_value else "".join(given[position + 1 : position + 2])
+    return PROFILES[named if named in PROFILES else DEFAULT_PROFILE]
 
 
 def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str] | None:

@@ -17,8 +17,8 @@ from parsolve.solver.answer import Accepted, Best, Conflict, Rejected, Solutions
 ROOT = Path(__file__).parents[2]
 
 
-def test_three_functions() -> None:
-    assert sorted(parsolve.__all__) == ["best", "check", "solutions"]
+def test_four_functions() -> None:
+    assert sorted(parsolve.__all__) == ["best", "check", "memory", "solutions"]
 
 
 def test_check_accepts_and_rejects() -> None:
