@@ -64,10 +64,15 @@ def differences(profile: Profile, config: Mapping[str, Any], also: Iterable[str]
     return " ".join(parts) or "(defaults)"
 
 
+def gpus(count: int) -> str:
+    """So many GPUs, in words."""
+    return f"{count} GPU{'s' if count != 1 else ''}"
+
+
 def cluster(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The cluster in words, effective sizes beside requested ones."""
     world = config[profile.world]
-    text = f"{world} GPU{'s' if world != 1 else ''}"
+    text = gpus(world)
     if (nodes := derived.get(profile.nodes)) is not None:
         text += f", {nodes} node{'s' if nodes != 1 else ''} of {derived[profile.node]}"
     if (domain := derived.get(profile.domain)) is not None:
@@ -186,7 +191,7 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
             "the trainer were not changed",
         )
     if answer.repairs_complete is False:
-        screen.entry("", "the search for alternatives was cut short: there may be nearer ones")
+        show_cut_short(screen, answer.repairs)
 
 
 def show_violation(screen: Screen, violation: Violation) -> None:
@@ -210,6 +215,14 @@ def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) ->
             off = any(repair.change.get(name) == 1 for name in profile.axes)
             text += f"    ({away} away, accepted{'' if off else '; no axis switched off'})"
         screen.entry("nearest" if position == 0 else "", text)
+
+
+def show_cut_short(screen: Screen, found: Iterable[Repair] | None) -> None:
+    """That other alternatives may exist."""
+    if found:
+        screen.entry("", "the search for alternatives was cut short: there may be nearer ones")
+    else:
+        screen.entry("nearest", "none was found before the search for them was cut short")
 
 
 def _only(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
@@ -250,7 +263,7 @@ def show_memory(screen: Screen, answer: Memory) -> None:
     screen.headline(
         word,
         f"[{profile.name}] {gib(answer.bytes['total'])}{limit} on the fullest GPU; "
-        f"{differences(profile, answer.config)} on {answer.config[profile.world]} GPUs",
+        f"{differences(profile, answer.config)} on {gpus(answer.config[profile.world])}",
         style,
     )
     screen.line()
@@ -280,8 +293,10 @@ def show_memory(screen: Screen, answer: Memory) -> None:
         screen.entry("refused", f"by {', '.join(answer.violated)}, whatever its memory")
     if answer.repairs:
         show_repairs(screen, profile, answer.repairs)
-    elif answer.repairs is not None:
+    elif answer.repairs is not None and answer.repairs_complete is not False:
         screen.entry("nearest", f"no change of at most {MOST_CHANGES} knobs fits and is accepted")
+    if answer.repairs_complete is False:
+        show_cut_short(screen, answer.repairs)
 
 
 def show_best(screen: Screen, answer: Best) -> None:
@@ -477,8 +492,8 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
 
 def _where(answer: Conflict) -> str:
     if answer.worlds == 1:
-        return f"{answer.world} GPUs; "
-    return f"any of the {answer.worlds} worlds; on {answer.world} GPUs "
+        return f"{gpus(answer.world)}; "
+    return f"any of the {answer.worlds} worlds; on {gpus(answer.world)} "
 
 
 def show_undecided(screen: Screen, answer: Undecided) -> None:

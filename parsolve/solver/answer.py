@@ -130,7 +130,8 @@ class Memory:
     """What a configuration needs of each GPU, part by part, see `Usage`.
 
     ``violated`` are rules that refuse the configuration whatever its memory; ``repairs`` the
-    nearest accepted configurations where it does not fit.
+    nearest accepted configurations where it does not fit, and ``repairs_complete`` is false where
+    the search for them was cut short.
     """
 
     profile: str
@@ -143,6 +144,7 @@ class Memory:
     assumed: tuple[str, ...] = ()
     violated: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] | None = None
+    repairs_complete: bool | None = None
     answer: Literal["memory"] = "memory"
 
     @property

@@ -67,7 +67,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
     found = usage(config)
     if found is None:
         raise QueryError(missing(config))
-    over = found.state == "over" and shown_repairs
+    nearest = repairs(config) if found.state == "over" and shown_repairs else None
     violated = profile.violated(config.values)
     return Memory(
         profile=profile.name,
@@ -79,7 +79,8 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
         state=found.state,
         assumed=found.assumed,
         violated=tuple(profile.limits[i].id for i in violated if i < len(profile.rules)),
-        repairs=shown(config, repairs(config).changes[:shown_repairs]) if over else None,
+        repairs=shown(config, nearest.changes[:shown_repairs]) if nearest else None,
+        repairs_complete=False if nearest and not nearest.complete else None,
     )
 
 

@@ -103,6 +103,17 @@ class TestText:
         assert done.code == 1
         assert "no change of at most 4 knobs fits and is accepted" in done.words
 
+    @pytest.mark.parametrize("verb", ["memory", "check"])
+    def test_where_it_did_not_look_at_everything_it_says_that(self, verb: str) -> None:
+        large = ("--world", "100800", "--gpus-per-node", "8", "--model", "deepseek-v3")
+        done = cli(verb, *large, "--max-length", "4096", "--gpu-memory", "30")
+        assert done.code == 1
+        assert "nearest none was found before the search for them was cut short" in done.words
+        assert "no change of at most" not in done.words
+
+    def test_one_gpu_is_one(self) -> None:
+        assert cli("memory", "--world", "1", *LLAMA).out.splitlines()[0].endswith("on 1 GPU")
+
     def test_a_refused_configuration_is_told_so(self) -> None:
         done = cli(*EIGHT, "--tp", "2", "--cp", "2")
         assert done.code == 0

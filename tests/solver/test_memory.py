@@ -255,6 +255,16 @@ def test_two_switches_are_found_among_the_sizes_of_a_large_cluster() -> None:
     assert {"gradient_checkpointing": True, "fsdp_reshard_after_forward": True} in changes
 
 
+def test_a_search_that_was_cut_short_does_not_say_that_there_is_nothing() -> None:
+    given = {**model("deepseek-v3"), "max_length": 4096, "gpus_per_node": 8}
+    one = HALO.config({**given, "world_size": 100_800, "gpu_memory": 30})
+    assert not repairs(one).complete
+    answer = memory(one)
+    assert answer.repairs_complete is False
+    assert memory(config(8, gpu_memory=40)).repairs_complete is None
+    assert memory(config(8, gpu_memory=3)).repairs_complete is None
+
+
 # All that fits, and the best of it.
 
 Row = tuple[Values, dict[str, Anything]]
