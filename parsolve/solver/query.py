@@ -113,6 +113,7 @@ class Query:
             *(condition.formula for condition in conditions),
             *(objective.term for objective in objectives),
             *profile.canonical.values(),
+            *(check.requires for check in profile.questions),
         )
         free = tuple(name for name in self.free if name in read)
         return replace(self, conditions=conditions, objectives=objectives, free=free, bounded=False)
