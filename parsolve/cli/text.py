@@ -457,10 +457,11 @@ def amount(profile: Profile, quantity: str, value: object) -> str:
 def show_conflict(screen: Screen, answer: Conflict) -> None:
     """The smallest conflicting set and what to relax."""
     profile = PROFILES[answer.profile]
+    cut_short = not answer.smallest and answer.method == "Z3"
     screen.headline(
         "conflict",
         f"[{profile.name}] nothing is valid on {_where(answer)}"
-        f"{'these exclude' if answer.smallest else 'among these some exclude'} each other:",
+        f"{'among these some exclude' if cut_short else 'these exclude'} each other:",
         NO,
     )
     for name, value in answer.pins.items():
@@ -488,6 +489,8 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
     if answer.smallest:
         among = "of what was asked and rules" if answer.method == "Z3" else "of what was asked"
         screen.entry("proof", f"{answer.method}: no smaller set {among} conflicts")
+    elif not cut_short:
+        screen.entry("proof", f"{answer.method}: without any one of these something is valid")
 
 
 def _where(answer: Conflict) -> str:

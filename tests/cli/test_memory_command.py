@@ -569,6 +569,24 @@ class TestSolve:
         assert "--gradient-checkpointing" in done.words
         assert "proof search: no smaller set of what was asked conflicts" in done.words
 
+    def test_a_conflict_of_many_conditions_is_one_too(self) -> None:
+        """Too many parts to try every subset: each that is told is needed, as was tried."""
+        said = ["tp == 1", "cp == 1", "pp == 1", "dp == 8", "world == 8", "nodes == 1"]
+        said += ["tokens_per_gpu > 10", "fsdp_width > 1"]
+        conditions = [word for text in said for word in ("--where", text)]
+        bounded = ("solve", "--world", "8", *LLAMA, "--gpu-memory", "40")
+        done = cli(*bounded, *conditions)
+        assert done.code == 1
+        assert "these exclude each other:" in done.words
+        assert "among these some" not in done.words
+        assert "proof search: without any one of these something is valid" in done.words
+        told = re.findall('asked --where "([^"]*)"', done.words)
+        assert told
+        assert cli(*bounded, *(word for text in told for word in ("--where", text))).code == 1
+        for spared in told:
+            fewer = [word for text in told if text != spared for word in ("--where", text)]
+            assert cli(*bounded, *fewer).code == 0
+
     def test_out_of_time(self) -> None:
         done = cli(
             *("solve", "--world", "8", *LLAMA, "--gpu-memory", "40", "--timeout", "0.000001")
