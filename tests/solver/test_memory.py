@@ -25,6 +25,7 @@ from parsolve.solver.query import Query, QueryError
 from parsolve.solver.relax import releasable, widened
 from parsolve.solver.repair import repairs
 from parsolve.solver.solve import best, solutions
+from parsolve.solver.where import ConditionError, parse_condition
 from tests.solver.questions import question
 
 GIB = 2**30
@@ -595,6 +596,69 @@ def test_out_of_time_is_undecided(seconds: float) -> None:
         ):
             assert isinstance(answer, Undecided)
             assert "time limit" in answer.reason
+
+
+# Sizes in conditions.
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("69GiB", 74_088_185_856),
+        ("69.5 GiB", 74_625_056_768),
+        ("69.70gib", 74_839_805_132),
+        ("69.72 GIB", 74_861_279_969),
+        ("74.8GB", 74_800_000_000),
+        ("75gb", 75_000_000_000),
+        ("0.07 TiB", 76_965_813_944),
+        ("0.07TB", 70_000_000_000),
+        ("71000MiB", 74_448_896_000),
+        ("75000mb", 75_000_000_000),
+        ("1000000MB - 900GB", 100_000_000_000),
+        ("2 * 35GiB", 75_161_927_680),
+        (str(TOTAL), TOTAL),
+        (str(TOTAL - 1), TOTAL - 1),
+    ],
+)
+def test_a_size_in_a_condition_is_the_number_of_bytes(text: str, size: int) -> None:
+    """By hand: GiB are 2^30, GB 10^9, and a part of a byte is cut off."""
+    values = config(8).values
+    for relation, is_true in (
+        ("<=", size >= TOTAL),
+        ("<", size > TOTAL),
+        (">", size < TOTAL),
+        (">=", size <= TOTAL),
+    ):
+        formula = parse_condition(HALO, f"memory {relation} {text}")
+        assert holds(HALO, formula, values) is is_true
+        swapped = {"<=": ">=", "<": ">", ">": "<", ">=": "<="}[relation]
+        mirrored = parse_condition(HALO, f"{text} {swapped} memory and dp == 8")
+        assert holds(HALO, mirrored, values) is is_true
+    one = parse_condition(HALO, f"memory - {text} == {TOTAL} - {text}")
+    assert holds(HALO, one, values)
+
+
+def test_a_negative_size_has_its_unit_too() -> None:
+    values = config(8, gpu_memory="64GiB").values
+    for text, is_true in (("-5GiB", False), ("-5.7GiB", False), ("-5.72 GiB", True)):
+        assert holds(HALO, parse_condition(HALO, f"headroom > {text}"), values) is is_true
+
+
+@pytest.mark.parametrize(
+    ("condition", "column"),
+    [
+        ("memory <= 40 GiB and nope > 1", 21),
+        ("dp > 1.5GiB and memory < nope", 25),
+        ("memory < 4.5GiB and 40.5 > dp", 20),
+        ("\N{GREEK SMALL LETTER MU} > 1GiB", 0),
+    ],
+)
+def test_a_caret_stands_where_it_would_without_units(condition: str, column: int) -> None:
+    with pytest.raises(ConditionError) as caught:
+        parse_condition(HALO, condition)
+    *_, line, caret = str(caught.value).splitlines()
+    assert line == f"  {condition}"
+    assert caret == f"  {' ' * column}^"
 
 
 # Nothing fits.
