@@ -1,4 +1,4 @@
-"""Predicted against measured memory: ``python -m benchmarks.accuracy [FILE] [--markdown]``.
+"""Predicted against measured memory: ``python -m benchmarks.accuracy [FILE]``.
 
 Every run that the tests carry (or those of another file of the same form) is predicted from its
 configuration alone, and compared with the peak of PyTorch's allocator that it reported. A run

@@ -4,7 +4,8 @@ Both maximise data parallelism over every axis, micro-batch, recomputation and Z
 of 80 GiB. CP-SAT is given the same folded formulas (`benchmarks.cpsat`), two workers, and returns
 the optimum's value; parsolve also returns every configuration that reaches it. Both have answered
 once before, so that neither pays for imports or for the laws that parsolve proves once in a
-process; building the model is included. A certificate's seconds are Z3's part.
+process; building the model is included. The target in seconds is one on the whole of `best`, from
+the question to the answer; what its certificate took of them, Z3's part, stands in the note.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from parsolve.solver.query import Query, build_query
 from parsolve.solver.solve import best
 
 WORLDS = {1_024: 0.5, 131_072: 1.0, 100_800: 2.0}
-"""Seconds that a certificate may take at each world."""
+"""Seconds that `best` may take at each world, building the query included."""
 
 CLUSTER = {"gpus_per_node": 8, "gpu_memory": "80GiB"}
 QUESTIONS = (
@@ -78,7 +79,8 @@ def rows(runs: int) -> Iterator[Row]:
                 note=f"{name}: dp = {again.objectives[0].value:,}, reached by {again.count:,}",
             )
             yield Row(
-                what=f"{name}: certificate",
-                ours=again.certificate.seconds,
+                what=f"{name}: `best`, whole",
+                ours=timed.ours,
                 target=Target(target, of="ours"),
+                note=f"{name}: {again.certificate.seconds:.3g} s of it for the certificate",
             )

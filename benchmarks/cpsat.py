@@ -8,7 +8,7 @@ constraint. What may be undefined carries the literal under which it is defined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any as Anything
 from typing import assert_never
 
@@ -289,8 +289,3 @@ class Optimum:
         for each in false:
             self.model.add_implication(each, some)
         return so_far, some
-
-
-def domains(query: Query, world: int) -> Mapping[str, int]:
-    """How many values each knob has."""
-    return {name: len(query.domain(name, world)) for name in query.free}
