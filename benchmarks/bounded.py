@@ -5,7 +5,7 @@ of 80 GiB. CP-SAT is given the same folded formulas (`benchmarks.cpsat`), two wo
 the optimum's value; parsolve also returns every configuration that reaches it. Both have answered
 once before, so that neither pays for imports or for the laws that parsolve proves once in a
 process; building the model is included. The target in seconds is one on the whole of `best`, from
-the question to the answer; what its certificate took of them, Z3's part, stands in the note.
+the question to the answer; what a certificate takes, Z3's part, stands in the note.
 """
 
 from __future__ import annotations
@@ -82,5 +82,5 @@ def rows(runs: int) -> Iterator[Row]:
                 what=f"{name}: `best`, whole",
                 ours=timed.ours,
                 target=Target(target, of="ours"),
-                note=f"{name}: {again.certificate.seconds:.3g} s of it for the certificate",
+                note=f"{name}: one certificate took {again.certificate.seconds:.3g} s",
             )
