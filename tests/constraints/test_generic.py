@@ -358,6 +358,23 @@ def test_saved_inputs_of_full_recomputation() -> None:
     assert filled(recompute="full")["activations_bytes"] == inputs
 
 
+def test_scores_of_eager_attention_are_kept_or_one_layer_s_computed_again() -> None:
+    """5 bytes per head, query and key: 32 heads, 8192 tokens."""
+    given = {**FREED, "num_attention_heads": [32], "fused_linear_cross_entropy": True}
+    scores, inner = 5 * 32 * 8192 * 8192, 8192 * 2 * 2 * 14_336
+    layer = 8192 * 2 * (4 * 4096 + (4096 + 1024 + 1024) + (4096 + 1024) + 4096 + 3 * 14_336 + 4096)
+
+    def kept(recompute: str, **more: object) -> object:
+        return filled(**given, attention="eager", recompute=recompute, **more)["activations_bytes"]
+
+    assert kept("none") == 32 * (layer + scores)
+    assert kept("selective") == 32 * layer + inner + scores
+    # the end of the backward pass is the peak: the layers' inputs are gone
+    assert kept("full") == layer + inner + scores
+    cut = 8192 * 2 * ((4096 + 1024 + 1024) + (4096 + 1024) + 4096 + 3 * 14_336) + inner + scores
+    assert kept("full", tp_size=8) == 8192 * 2 * 5 * 4096 + cut // 8
+
+
 def test_a_pipeline_keeps_more_micro_batches_on_its_first_stage() -> None:
     given = {
         **FREED,

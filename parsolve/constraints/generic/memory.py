@@ -254,11 +254,15 @@ tokens = quantity(
 )
 norm_split = if_(f.sequence_parallel, f.tp_size, 1)
 _scores = if_(
-    all_of(f.attention == "eager", f.recompute == "none"),
+    f.attention == "eager",
     split(5 * f.num_attention_heads.largest * f.seq_length, f.tp_size),
     0,
 )
 """Bytes per token of unfused attention: the paper's 5 a s."""
+
+_saved_scores = if_(f.recompute == "none", _scores, 0)
+_recomputed_scores = if_(f.recompute == "none", 0, _scores)
+"""Every layer's are kept, or one layer's are computed again."""
 
 _attention = split(BF16 * 4 * m.hidden_size, norm_split) + split(
     BF16 * (attention_elements() - 4 * m.hidden_size), f.tp_size
@@ -267,7 +271,7 @@ _ffn_inner = m.ffn_matrices * m.intermediate_size
 dense_layer_bytes = quantity(
     "dense_layer_bytes",
     _attention
-    + _scores
+    + _saved_scores
     + split(BF16 * m.hidden_size, norm_split)
     + split(BF16 * _ffn_inner, f.tp_size),
     "What one dense layer keeps for the backward pass, per token.",
@@ -287,7 +291,11 @@ _shared_expert = if_(
 )
 moe_layer_bytes = quantity(
     "moe_layer_bytes",
-    _attention + _scores + split(BF16 * m.hidden_size, norm_split) + _routed + _shared_expert,
+    _attention
+    + _saved_scores
+    + split(BF16 * m.hidden_size, norm_split)
+    + _routed
+    + _shared_expert,
     "What one MoE layer keeps for the backward pass, per token.",
 )
 _input = split(BF16 * m.hidden_size, norm_split)
@@ -337,6 +345,7 @@ recomputed_bytes = quantity(
     tokens
     * (
         split(BF16 * (m.ffn_matrices - 1) * _widest, f.tp_size)
+        + _recomputed_scores
         + if_(
             f.recompute == "full",
             largest(
