@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass
 
-from parsolve.constraints.fields import LARGEST_CLUSTER, Bytes, Choice, Flag, Size, Sizes
+from parsolve.constraints.fields import (
+    FEWEST_BYTES,
+    LARGEST_CLUSTER,
+    Bytes,
+    Choice,
+    Flag,
+    Size,
+    Sizes,
+)
 from parsolve.constraints.memory import facts
 from parsolve.constraints.memory.policy import POLICIES
 
@@ -51,7 +59,7 @@ gpu_memory = Bytes(
     "gpu_memory",
     default=None,
     optional=True,
-    minimum=1,
+    minimum=FEWEST_BYTES,
     role="cluster",
     panel=CLUSTER,
     flag="gpu-memory",

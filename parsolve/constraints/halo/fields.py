@@ -6,7 +6,15 @@ the model and of the training run that its gates read. Names, defaults and legal
 ``src/args/``.
 """
 
-from parsolve.constraints.fields import LARGEST_CLUSTER, Bytes, Choice, Flag, Size, Sizes
+from parsolve.constraints.fields import (
+    FEWEST_BYTES,
+    LARGEST_CLUSTER,
+    Bytes,
+    Choice,
+    Flag,
+    Size,
+    Sizes,
+)
 from parsolve.constraints.memory import facts
 from parsolve.constraints.memory.policy import POLICIES
 
@@ -77,7 +85,7 @@ gpu_memory = Bytes(
     "gpu_memory",
     default=None,
     optional=True,
-    minimum=1,
+    minimum=FEWEST_BYTES,
     role="cluster",
     panel=CLUSTER,
     flag="gpu-memory",

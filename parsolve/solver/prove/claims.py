@@ -106,7 +106,8 @@ class Proofs:
         named = {verdict.rule for verdict in claim.verdicts}
         rules = [node for rule in self.profile.rules if rule.id in named for node in rule.nodes]
         known = self.profile.field_of
-        cluster = [name for name, field in known.items() if field.role == "cluster"]
+        read = frozenset().union(*(rule.reads for rule in self.profile.rules))
+        cluster = [n for n, field in known.items() if field.role == "cluster" and n in read]
         own = fields_of(claim.when, claim.then, *changes, *rules) & known.keys()
         return frozenset(own).union(cluster, self.profile.searched)
 
