@@ -12,8 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from parsolve.constraints.fields import FieldError
+from parsolve.constraints.generic import GENERIC
 from parsolve.constraints.halo import HALO
 from parsolve.constraints.memory.policy import POLICIES
+from parsolve.solver.memory import usage
 
 GIB = 2**30
 Given = dict[str, Any]
@@ -38,6 +40,8 @@ DENSE: Given = {
     "model_kind": "dense",
 }
 """A model of which every number can be followed."""
+
+FACTS_OF_DENSE = {name: value for name, value in DENSE.items() if name in GENERIC.field_of}
 
 MIXED: Given = {
     **DENSE,
@@ -162,6 +166,11 @@ class Run:
         return self.domain if self.use_hsdp and spans else self.stage
 
     @property
+    def shards(self) -> int:
+        """Ranks that share a sharded state: FSDP does not wrap what is quantized."""
+        return 1 if self.quantized else self.width
+
+    @property
     def fsdp_has_experts(self) -> bool:
         return bool(self.group == 1 and self.fsdp_shard_ep1_experts)
 
@@ -174,25 +183,48 @@ class Run:
         split = self.said.get("pp_split")
         return max(split) if split else up(self.num_hidden_layers, self.pp_size)
 
+    @property
+    def moe_layers(self) -> int:
+        """A stage may be all MoE, or as much of it as the model has."""
+        return int(min(self.layers, self.num_moe_layers))
+
     def of_stage(self, parameters: int) -> int:
         return up(parameters * self.layers, self.num_hidden_layers)
+
+    def of_moe(self, parameters: int) -> int:
+        """What the MoE layers have, cut to the stage that has most of them."""
+        return up(parameters * self.moe_layers, self.num_moe_layers) if parameters else 0
+
+    @property
+    def dense_ffn(self) -> int:
+        """FFNs of the layers that are left on that stage."""
+        if not self.dense_ffn_parameters:
+            return 0
+        of = self.num_hidden_layers - self.num_moe_layers
+        return up(self.dense_ffn_parameters * (self.layers - self.moe_layers), of)
 
     @property
     def dense(self) -> int:
         """Outside of routed experts. TP splits attention, and the FFN of models without experts."""
-        ends = self.embedding_parameters, self.output_parameters
         moe = self.routed_expert_parameters > 0
-        split = self.attention_parameters + (0 if moe else self.dense_ffn_parameters)
+        split = self.of_stage(self.attention_parameters) + (0 if moe else self.dense_ffn)
         return (
-            int(sum(ends) if self.pp_size == 1 else max(ends))
-            + self.of_stage(self.shared_expert_parameters + self.other_parameters)
-            + up(self.of_stage(split), self.tp_size)
-            + (self.of_stage(self.dense_ffn_parameters) if moe else 0)
+            self.as_loaded
+            + self.of_moe(self.shared_expert_parameters)
+            + up(split, self.tp_size)
+            + (self.dense_ffn if moe else 0)
         )
 
     @property
+    def as_loaded(self) -> int:
+        """What quantization leaves alone: both ends, routers and norms."""
+        ends = self.embedding_parameters, self.output_parameters
+        root = int(sum(ends) if self.pp_size == 1 else max(ends))
+        return root + self.of_stage(self.other_parameters)
+
+    @property
     def experts(self) -> int:
-        return up(self.of_stage(self.routed_expert_parameters), self.group)
+        return up(self.of_moe(self.routed_expert_parameters), self.group)
 
     @property
     def sharded(self) -> int:
@@ -209,13 +241,20 @@ class Run:
 
     @property
     def adapters(self) -> int:
-        """A rank's rows and columns for every linear layer beside the experts."""
-        hidden = self.hidden_size
-        attention = (hidden + self.query_width) + (hidden + self.key_width)
-        attention += (hidden + self.value_width) + (self.attention_output_width + hidden)
-        inner = self.intermediate_size
-        ffn = self.ffn_matrices * (hidden + inner) if inner else 0
-        return int(self.lora_rank * self.layers * (attention + ffn))
+        """A rank's rows and columns for every linear layer beside the experts.
+
+        Of a layer that TP cuts, one of the two factors is cut and the other is not.
+        """
+        hidden, cut = self.hidden_size, self.query_width + self.key_width + self.value_width
+        numbers = self.layers * (4 * hidden + up(cut + self.attention_output_width, self.tp_size))
+        ranks = 1 if self.routed_expert_parameters else self.tp_size
+        for layers, inner in (
+            (self.layers - self.moe_layers, self.intermediate_size),
+            (self.moe_layers, self.shared_intermediate_size),
+        ):
+            if inner:
+                numbers += layers * self.ffn_matrices * (hidden + up(inner, ranks))
+        return int(self.lora_rank * numbers)
 
     # Bytes of the states.
 
@@ -233,8 +272,19 @@ class Run:
     def is_wide_beside_experts(self) -> bool:
         return bool(self.fp32_non_ep_params and self.widths[0] < 4)
 
+    @property
+    def has_wide_experts(self) -> bool:
+        return bool(self.ep_fp32_experts and self.group > 1 and self.widths[0] < 4)
+
+    @property
+    def has_bf16_moments(self) -> bool:
+        return self.widths[2] == 4
+
     def gathered(self, *, at_end: bool) -> int:
         """Bytes of weights that FSDP holds whole: the backward pass gives layers back."""
+        compute = 4 if self.dtype == "fp32" else 2
+        if self.quantized:
+            return self.one_layer * compute
         if self.width == 1:
             return 0
         both = (self.embedding_parameters, self.output_parameters)
@@ -244,17 +294,21 @@ class Run:
             held = min(held, root + 2 * self.one_layer)
         if self.fsdp_reshard_after_forward:
             held = 2 * self.one_layer
-        return int(held * (4 if self.dtype == "fp32" else 2))
+        return int(held * compute)
 
     @property
     def stored(self) -> int:
-        weight, width = self.widths[0], self.width
-        held = up(
-            self.sharded * weight + (2 * self.dense if self.is_wide_beside_experts else 0), width
-        )
-        held += 0 if self.quantized else self.whole * weight
+        weight = self.widths[0]
+        wide = self.is_wide_beside_experts
+        if self.quantized:
+            # a block of 64: 64 halves of a byte and 4 bytes
+            blocks = up((self.dense + self.experts - self.as_loaded) * (64 // 2 + 4), 64)
+            held = blocks + self.as_loaded * (4 if wide else weight)
+        else:
+            held = up(self.sharded * weight + (2 * self.dense if wide else 0), self.shards)
+            held += self.whole * (weight + 2 * self.has_wide_experts)
         if self.reference_model == "live":
-            held += up(self.sharded * 2, width) + self.whole * 2
+            held += up(self.sharded * 2, self.shards) + self.whole * 2
         return held
 
     @property
@@ -264,17 +318,30 @@ class Run:
 
     @property
     def optimizer(self) -> int:
+        """Moments in bf16 become fp32 with their weight."""
         width, (sharded, whole) = self.widths[2], self.trained
-        extra = 4 * self.dense if self.is_wide_beside_experts and not self.use_peft else 0
-        return up(sharded * width, self.width) + whole * width + up(extra, self.width)
+        widens = self.has_bf16_moments
+        extra = self.is_wide_beside_experts and widens and not self.use_peft
+        of_expert = width + (4 if self.has_wide_experts and widens else 0)
+        return (
+            up(sharded * width, self.shards)
+            + whole * of_expert
+            + up(4 * self.dense if extra else 0, self.shards)
+        )
+
+    @property
+    def unreduced(self) -> int:
+        """Bytes of a gradient that waits for its reduction."""
+        return max(4, self.widths[1]) if self.fp32_grad_reduce else self.widths[1]
 
     @property
     def all_gradients(self) -> int:
         width, (sharded, whole) = self.widths[1], self.trained
-        reduced = sharded * width
-        if not self.fsdp_defer_grad_sync:
-            reduced = up(reduced, self.width)
-        return reduced + whole * width
+        if self.fsdp_defer_grad_sync and self.shards > 1:
+            reduced = sharded * self.unreduced
+        else:
+            reduced = up(sharded * width, self.shards)
+        return reduced + whole * (max(4, width) if self.has_wide_experts else width)
 
     @property
     def parts(self) -> int:
@@ -284,7 +351,9 @@ class Run:
 
     @property
     def accumulates(self) -> bool:
-        return bool(self.gradient_accumulation_steps > 1 or (self.pp_size > 1 and self.parts > 1))
+        if self.pp_size > 1:
+            return self.parts > 1
+        return bool(self.gradient_accumulation_steps > 1)
 
     # Activations.
 
@@ -305,7 +374,7 @@ class Run:
         length = self.max_length or self.max_position_embeddings
         scores = 0
         if self.attn_implementation == "eager":
-            scores = 5 * min(self.num_attention_heads) * length // 2
+            scores = 5 * max(self.num_attention_heads) * length // 2
         twice = 2 * (self.query_width + self.key_width) + self.value_width
         return int(4 * self.hidden_size + twice + self.attention_output_width + scores)
 
@@ -336,7 +405,7 @@ class Run:
     def saved(self) -> int:
         if self.activation_offloading:
             return 0
-        moe = min(self.layers, up(self.num_moe_layers * self.layers, self.num_hidden_layers))
+        moe = self.moe_layers
         if self.gradient_checkpointing:
             token = 2 * self.layers * self.hidden_size + 2 * moe * self.dispatched
         else:
@@ -390,8 +459,8 @@ class Run:
     def account(self) -> dict[str, int]:
         """Bytes of every part, by name."""
         layers = 0
-        if self.width > 1 and not self.fsdp_defer_grad_sync and not self.use_peft:
-            layers = 2 * self.one_layer * self.widths[1]
+        if self.shards > 1 and not self.fsdp_defer_grad_sync and not self.use_peft:
+            layers = 2 * self.one_layer * self.unreduced
         early = self.all_gradients if self.accumulates else 0
         late = self.recomputed + self.head_gradient
         at_start, at_end = (self.gathered(at_end=moment) for moment in (False, True))
@@ -657,6 +726,77 @@ def test_fp32_beside_bf16_experts_by_hand() -> None:
     assert check({**already, "fp32_non_ep_params": True}) == check(already)
 
 
+def test_fp32_experts_by_hand() -> None:
+    """Under EP a rank's 1,728 experts gain two bytes twice, and four for bf16 moments."""
+    said = {**MIXED, "world_size": 8, "ep_size": 8, "max_length": 1, "optimizer_bytes": 4}
+    plain, wide = check(said), check({**said, "ep_fp32_experts": True})
+    assert plain["peaks_at_loss"] is wide["peaks_at_loss"] is False
+    assert wide["parameters_bytes"] - plain["parameters_bytes"] == 2 * 1728
+    assert wide["gradients_bytes"] - plain["gradients_bytes"] == 2 * 1728
+    assert wide["optimizer_state_bytes"] - plain["optimizer_state_bytes"] == 4 * 1728
+    fp32 = {**said, "optimizer_bytes": 12}
+    same = check({**fp32, "ep_fp32_experts": True})
+    assert same["optimizer_state_bytes"] == check(fp32)["optimizer_state_bytes"]
+    alone = {**said, "ep_size": 1}
+    assert check({**alone, "ep_fp32_experts": True}) == check(alone)
+
+
+def test_gradients_that_are_reduced_in_fp32_by_hand() -> None:
+    said = {**DENSE, "world_size": 8, "max_length": 1, "fsdp_reshard_after_backward": False}
+    found = check({**said, "fp32_grad_reduce": True})
+    assert found["gradients_bytes"] == 2 * 12_560 // 8
+    assert found["buffers_bytes"] == GIB // 2 + 2 * 2336 * 4
+    deferred = check({**said, "fp32_grad_reduce": True, "fsdp_defer_grad_sync": True})
+    assert deferred["gradients_bytes"] == 4 * 12_560
+
+
+@pytest.mark.parametrize("world", [1, 8])
+def test_a_quantized_base_is_whole_at_4_bits_and_its_constants_by_hand(world: int) -> None:
+    """FSDP wraps no quantized weights; 9/16 bytes each, but for both ends, norms and routers."""
+    said = {"world_size": world, "max_length": 16, "use_peft": True, "lora_rank": 4}
+    dense = check({**DENSE, **said, "quantized": True})
+    loaded = 1600 + 1600 + 144
+    assert dense["parameters_bytes"] == 2 * loaded + (3072 + 6144) * 9 // 16 + 2 * 2336
+    assert dense["optimizer_state_bytes"] == 4 * 4096
+    # sharded or whole, experts cost the same
+    mixed = {**MIXED, **said, "quantized": True, "use_grouped_gemm": False}
+    for shards in (False, True):
+        found = check({**mixed, "fsdp_shard_ep1_experts": shards})
+        loaded = 1600 + 1600 + 4 * 32 + 16 + 3 * 8 * 16
+        codes = (BESIDE - loaded + EXPERTS) * 9 // 16
+        copy = 2 * (2336 + (4608 if shards else 0))
+        assert found["parameters_bytes"] == 2 * loaded + codes + copy
+        weights = EXPERTS * 9 // 16 + (2 * 4608 if shards else 0)
+        assert found["expert_weights_bytes"] == weights
+
+
+def test_a_stage_may_have_more_experts_than_the_average_by_hand() -> None:
+    """Of two stages of two layers, one is all MoE; three of four layers are."""
+    said = {**MIXED, "world_size": 16, "pp_size": 2, "assume_pp": True, "max_length": 16}
+    found = check({**said, "ep_size": 8})
+    assert found["expert_parameters_per_gpu"] == 2 * 8 * 3 * 16 * 12 // 8
+    stage = 1600 + 3072 // 2 + 2 * 3 * 16 * 20 + (4 * 32 + 16 + 3 * 8 * 16) // 2
+    assert found["dense_parameters_per_gpu"] == stage
+
+
+def test_layers_of_different_heads_count_as_those_with_most() -> None:
+    said = {**DENSE, "world_size": 1, "max_length": 32, "attn_implementation": "eager"}
+    assert check({**said, "num_attention_heads": [2, 4]}) == check(said)
+
+
+@pytest.mark.parametrize("tp", [1, 2, 8])
+def test_tp_cuts_one_side_of_an_adapter_by_hand(tp: int) -> None:
+    """LoRA with TP is refused; the account counts as the generic profile's does."""
+    said = {**DENSE, "world_size": 8, "max_length": 1, "use_peft": True, "lora_rank": 4}
+    found = check({**said, "tp_size": tp})
+    whole, cut = 4 * 16 + 3 * 16, (16 + 8 + 8 + 16) + 3 * 32
+    adapters = 4 * 4 * (whole + cut // tp)
+    assert found["optimizer_state_bytes"] == up(4 * adapters, 8 // tp)
+    generic = GENERIC.config({**FACTS_OF_DENSE, "world_size": 8, "tp_size": tp, "lora_rank": 4})
+    same = GENERIC.filled(generic.replaced({"seq_length": 1}).values)
+    assert same["optimizer_state_bytes"] == 12 * up(adapters, 8 // tp)
+
+
 def test_eager_attention_keeps_its_scores_by_hand() -> None:
     """5 bytes for each head, query and key: 4 heads, 32 tokens, 4 layers."""
     said = {**DENSE, "world_size": 1, "max_length": 32}
@@ -703,6 +843,145 @@ def test_offloaded_activations_leave_one_layer_by_hand() -> None:
     kept, gone = check(long), check({**long, "activation_offloading": True})
     assert kept["activations_bytes"] == 6400 * (4 * 2 * 16 + 496 + 2 * 2 * 32)
     assert gone["activations_bytes"] == 6400 * (496 + 2 * 2 * 32)
+
+
+# Batches and what is sent.
+
+PIPED: Given = {
+    **DENSE,
+    "world_size": 16,
+    "pp_size": 2,
+    "assume_pp": True,
+    "max_length": 16,
+    "per_device_train_batch_size": 8,
+}
+
+
+@pytest.mark.parametrize("parts", ["pp_microbatches", "gradient_accumulation_steps"])
+def test_a_pipeline_cuts_the_batch_of_a_device_and_multiplies_nothing(parts: str) -> None:
+    """Eight ranks of each stage take eight examples, in one part or in four."""
+    whole, cut = filled(PIPED), filled({**PIPED, parts: 4})
+    assert whole["global_batch"] == cut["global_batch"] == 64
+    assert whole["accumulation_steps"] == cut["accumulation_steps"] == 1
+    assert whole["tokens_per_step"] == cut["tokens_per_step"] == 64 * 16
+    assert (whole["microbatches"], cut["microbatches"]) == (2, 4)
+    assert (whole["bubble_permille"], cut["bubble_permille"]) == (333, 200)
+    for axis in ("comm_pp_bytes", "comm_dp_bytes", "comm_bytes"):
+        assert whole[axis] == cut[axis]
+    assert whole["comm_pp_bytes"] == 2 * (8 * 16 * 16 * 2)
+
+
+def test_the_global_batch_of_a_pipeline_is_that_of_its_devices() -> None:
+    def broken(**said: object) -> list[str]:
+        values = HALO.config({**PIPED, **said}).values
+        return [HALO.limits[index].id for index in HALO.violated(values)]
+
+    assert broken(global_batch=64) == []
+    assert broken(global_batch=64, gradient_accumulation_steps=4) == []
+    assert broken(global_batch=256) == ["global-batch-not-reached"]
+    assert broken(global_batch=256, gradient_accumulation_steps=4) == ["global-batch-not-reached"]
+    alone = {"pp_size": 1, "assume_pp": False, "global_batch": 512}
+    assert broken(**alone) == []
+    assert broken(**alone, gradient_accumulation_steps=4) == []
+
+
+def ring(sent: int, ranks: int) -> int:
+    """What a rank sends of it in an all-gather or a reduce-scatter."""
+    return sent * (ranks - 1) // ranks
+
+
+def sent_for_data(said: Given) -> int:
+    found = filled(said)["comm_dp_bytes"]
+    assert isinstance(found, int)
+    return found
+
+
+def test_weights_are_gathered_and_gradients_of_what_is_trained_reduced_by_hand() -> None:
+    said = {**DENSE, "world_size": 8, "max_length": 16}
+    assert sent_for_data(said) == 2 * ring(2 * 12_560, 8)
+    assert sent_for_data({**said, "fsdp_reshard_after_forward": True}) == (
+        ring(4 * 12_560, 8) + ring(2 * 12_560, 8)
+    )
+    four = {**said, "gradient_accumulation_steps": 4}
+    assert sent_for_data(four) == ring(8 * 12_560, 8) + 4 * ring(2 * 12_560, 8)
+    kept = {**four, "fsdp_reshard_after_backward": False, "fsdp_defer_grad_sync": True}
+    assert sent_for_data(kept) == 2 * ring(2 * 12_560, 8)
+    wide = {**said, "fp32_grad_reduce": True}
+    assert sent_for_data(wide) == ring(2 * 12_560, 8) + ring(4 * 12_560, 8)
+    lora = {**said, "use_peft": True, "lora_rank": 4}
+    assert sent_for_data(lora) == ring(2 * 12_560, 8) + ring(2 * 4096, 8)
+    assert sent_for_data({**lora, "quantized": True}) == 2 * ring(2 * 4096, 8)
+
+
+def test_hsdp_reduces_in_a_domain_and_then_across_domains_by_hand() -> None:
+    said = {**DENSE, "world_size": 32, "gpus_per_node": 8, "max_length": 16, "use_hsdp": True}
+    once = ring(2 * 12_560, 8) + 2 * ring(2 * 12_560 // 8, 4)
+    assert sent_for_data(said) == ring(2 * 12_560, 8) + once
+    two = {**said, "gradient_accumulation_steps": 2}
+    assert sent_for_data(two) == ring(4 * 12_560, 8) + 2 * once
+    assert sent_for_data({**two, "fsdp_defer_grad_sync": True}) == ring(4 * 12_560, 8) + once
+
+
+def test_gradients_of_replicated_experts_are_all_reduced_by_hand() -> None:
+    said = {**MIXED, "world_size": 8, "max_length": 16}
+    dense = 2 * ring(2 * 11_216, 8)
+    assert sent_for_data({**said, "ep_size": 8}) == dense
+    assert sent_for_data({**said, "ep_size": 2}) == dense + 2 * ring(2 * 6912, 4)
+    held = {**said, "fsdp_shard_ep1_experts": False}
+    assert sent_for_data(held) == dense + 2 * ring(2 * 13_824, 8)
+    lora = {**held, "use_peft": True, "lora_rank": 4}
+    adapters = filled(lora)["optimizer_state_bytes"] // 4 * 8
+    assert sent_for_data(lora) == ring(2 * 11_216, 8) + ring(2 * adapters, 8)
+    # two groups in two domains: shards of a group, averaged once per step
+    groups = {**said, "world_size": 16, "gpus_per_node": 8, "ep_size": 8}
+    across = 2 * ring(2 * 11_216 // 8, 2) + 2 * ring(2 * 1728, 2)
+    assert sent_for_data(groups) == dense + across
+    twice = {**groups, "gradient_accumulation_steps": 2}
+    assert sent_for_data(twice) == ring(4 * 11_216, 8) + 2 * ring(2 * 11_216, 8) + across
+
+
+# What the account takes for granted.
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"trainer": "dpo"}, "no reference model in memory"),
+        ({"trainer": "kto"}, "no reference model in memory"),
+        ({"trainer": "online_grpo"}, "no generation engine in memory"),
+        ({"trainer": "env_grpo"}, "no generation engine in memory"),
+        ({"trainer": "sdpg"}, "no generation engine in memory"),
+        ({"trainer": "distillation"}, "no teacher model in memory"),
+        ({"expert_lora": True}, "no adapters inside of experts"),
+        ({"lowp_precision": "fp8"}, "no copies of weights in low precision"),
+        ({"image_data": True}, "no activations of images"),
+        (
+            {"quantized": True},
+            "a quantized base whole on each GPU: 4 bits each, an fp32 constant per 64",
+        ),
+    ],
+)
+def test_what_is_left_out_is_said(said: Given, words: str) -> None:
+    plain = {**MIXED, "world_size": 8, "max_length": 16, "per_device_train_batch_size": 1}
+    plain["gradient_accumulation_steps"] = 1
+    without, used = usage(HALO.config(plain)), usage(HALO.config({**plain, **said}))
+    assert without is not None
+    assert used is not None
+    assert without.assumed == ()
+    assert used.assumed == (words,)
+
+
+def test_a_reference_that_is_there_or_implied_is_no_assumption() -> None:
+    said = {**DENSE, "world_size": 8, "max_length": 16, "trainer": "dpo"}
+    for more in (
+        {"reference_model": "live"},
+        {"reference_model": "precomputed"},
+        {"use_peft": True, "lora_rank": 4},
+        {"trainer": "smpo"},
+    ):
+        used = usage(HALO.config({**said, **more}))
+        assert used is not None
+        assert not any("reference" in words for words in used.assumed)
 
 
 # Against the plain computation, over everything that halo accepts.
@@ -754,6 +1033,8 @@ def configurations(draw: st.DrawFn, shapes: Sequence[str] = tuple(SHAPES)) -> Gi
         "activation_offloading",
         "fused_linear_cross_entropy",
         "fp32_non_ep_params",
+        "ep_fp32_experts",
+        "fp32_grad_reduce",
         "quantized",
         "packing",
         "padding_free",
@@ -776,7 +1057,7 @@ def test_the_account_is_the_plain_one(said: Given) -> None:
 def test_the_generator_reaches_every_axis_and_both_peaks() -> None:
     seen: set[str] = set()
 
-    @settings(max_examples=400, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=800, deadline=None, database=None, derandomize=True)
     @given(configurations())
     def look(said: Given) -> None:
         config = HALO.config(said)
@@ -792,6 +1073,7 @@ def test_the_generator_reaches_every_axis_and_both_peaks() -> None:
         )
         seen.update(name for name in ("is_deferred_dp", "is_expert_tp_mode") if derived[name])
         seen.add("peft" if said.get("use_peft") else "full")
+        seen.update(switch for switch in ("ep_fp32_experts", "quantized") if said.get(switch))
 
     look()
     assert seen == {
@@ -806,6 +1088,8 @@ def test_the_generator_reaches_every_axis_and_both_peaks() -> None:
         "is_expert_tp_mode",
         "peft",
         "full",
+        "ep_fp32_experts",
+        "quantized",
     }
 
 
@@ -880,7 +1164,7 @@ def test_offloading_and_packing_never_need_more(said: Given) -> None:
     assume(not HALO.violated(HALO.config(said).values))
     for saving in ("activation_offloading", "packing", "padding_free"):
         assert total({**said, saving: True}) <= total({**said, saving: False})
-    for costly in ("fp32_non_ep_params",):
+    for costly in ("fp32_non_ep_params", "ep_fp32_experts", "fp32_grad_reduce"):
         assert total({**said, costly: False}) <= total({**said, costly: True})
 
 
@@ -917,7 +1201,7 @@ def test_headroom_is_what_is_left_and_unknown_without_a_gpu() -> None:
     said = {**DENSE, "world_size": 1, "max_length": 10, "per_device_train_batch_size": 3}
     assert "headroom" not in filled(said)
     assert filled({**said, "gpu_memory": 2})["headroom"] == 2 * GIB - 1_637_623_105
-    assert filled({**said, "gpu_memory": "1b"})["headroom"] == 1 - 1_637_623_105
+    assert filled({**said, "gpu_memory": "1MiB"})["headroom"] == 2**20 - 1_637_623_105
 
 
 def test_more_experts_per_token_never_need_less() -> None:

@@ -37,6 +37,7 @@ from parsolve.constraints.memory.terms import (
     WORKSPACE,
     attention_elements,
     ffn_elements,
+    lora_elements,
     quantity,
     split,
 )
@@ -98,19 +99,7 @@ local_parameters = quantity(
 _is_lora = f.lora_rank > 0
 lora_parameters = quantity(
     "lora_parameters",
-    split(
-        f.lora_rank
-        * stage_layers
-        * (
-            4 * m.hidden_size
-            + m.query_width
-            + m.key_width
-            + m.value_width
-            + m.attention_output_width
-            + m.ffn_matrices * if_(m.intermediate_size > 0, m.hidden_size + m.intermediate_size, 0)
-        ),
-        f.tp_size,
-    ),
+    f.lora_rank * lora_elements(stage_layers, stage_moe_layers, f.tp_size, f.tp_size),
     "Parameters of LoRA adapters on every linear layer outside of routed experts.",
 )
 _trained_dense = if_(_is_lora, lora_parameters, dense_parameters)
@@ -291,11 +280,7 @@ _shared_expert = if_(
 )
 moe_layer_bytes = quantity(
     "moe_layer_bytes",
-    _attention
-    + _saved_scores
-    + split(BF16 * m.hidden_size, norm_split)
-    + _routed
-    + _shared_expert,
+    _attention + _saved_scores + split(BF16 * m.hidden_size, norm_split) + _routed + _shared_expert,
     "What one MoE layer keeps for the backward pass, per token.",
 )
 _input = split(BF16 * m.hidden_size, norm_split)

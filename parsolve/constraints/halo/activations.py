@@ -7,7 +7,7 @@ dispatch received and what the combine returned, so that neither is communicated
 from parsolve.constraints.formula import all_of, any_of, if_, known_where, largest, one_of, smallest
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
-from parsolve.constraints.halo.states import stage_layers
+from parsolve.constraints.halo.states import stage_layers, stage_moe_layers
 from parsolve.constraints.memory import facts as m
 from parsolve.constraints.memory.terms import (
     BF16,
@@ -61,7 +61,7 @@ _dispatched = if_(
 )
 _scores = if_(
     one_of(f.attn_implementation, ("eager",)),
-    5 * f.num_attention_heads.smallest * sequence_length // BF16,
+    5 * f.num_attention_heads.largest * sequence_length // BF16,
     0,
 )
 _attention = attention_elements() + _scores
@@ -75,15 +75,12 @@ moe_layer_bytes = quantity(
     BF16 * (_attention + _routed + _shared + _dispatched),
     "What one MoE layer keeps for the backward pass, per token.",
 )
-_moe_share = split(m.num_moe_layers * stage_layers, largest(1, m.num_hidden_layers))
-moe_layers_of_stage = smallest(_moe_share, stage_layers)
 saved_bytes_per_token = quantity(
     "saved_bytes_per_token",
     if_(
         f.gradient_checkpointing,
-        stage_layers * BF16 * m.hidden_size + moe_layers_of_stage * BF16 * _dispatched,
-        moe_layers_of_stage * moe_layer_bytes
-        + (stage_layers - moe_layers_of_stage) * dense_layer_bytes,
+        stage_layers * BF16 * m.hidden_size + stage_moe_layers * BF16 * _dispatched,
+        stage_moe_layers * moe_layer_bytes + (stage_layers - stage_moe_layers) * dense_layer_bytes,
     ),
     "Activations kept for the backward pass, all layers of the stage, per token.",
 )

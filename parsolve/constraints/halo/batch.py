@@ -2,9 +2,15 @@
 
 The global batch of a step is the micro-batch of every data-parallel rank, as many times as
 gradients are accumulated (transformers' `Trainer`).
+
+With a pipeline nothing is multiplied: ``pp_microbatches``, or else
+``gradient_accumulation_steps``, says into how many parts the stage cuts the batch of its device
+(``_maybe_prepare_pipeline_model`` of ``src/trainers/mixins/pipeline.py``, which refuses a batch
+that the parts do not divide). An optimizer step is one run of the pipeline: those parts are its
+window, its accumulation is 1, and a larger global batch is a larger batch per device.
 """
 
-from parsolve.constraints.formula import Named, all_of, divides, if_, known_where, largest
+from parsolve.constraints.formula import Named, all_of, any_of, divides, if_, known_where, largest
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.rule import Example, Rule, Source
@@ -22,11 +28,16 @@ examples_per_pass = Named(
 accumulation_steps = Named(
     "accumulation_steps",
     if_(
-        f.gradient_accumulation_steps > 0,
-        f.gradient_accumulation_steps,
-        largest(1, f.global_batch // largest(1, examples_per_pass)),
+        f.pp_size > 1,
+        1,
+        if_(
+            f.gradient_accumulation_steps > 0,
+            f.gradient_accumulation_steps,
+            largest(1, f.global_batch // largest(1, examples_per_pass)),
+        ),
     ),
-    about="Micro-batches per optimizer step: given, or what the global batch comes to.",
+    about="Batches of all devices per optimizer step: given, or what the global batch comes to; "
+    "1 with a pipeline, which cuts one into its micro-batches.",
 )
 global_batch = Named(
     "global_batch",
@@ -76,11 +87,12 @@ BATCH = (
     Rule(
         id="global-batch-not-reached",
         stage="batch",
-        when=all_of(f.global_batch > 0, f.gradient_accumulation_steps > 0),
+        when=all_of(f.global_batch > 0, any_of(f.gradient_accumulation_steps > 0, f.pp_size > 1)),
         requires=global_batch == f.global_batch,
         reason="Micro-batch, data-parallel size and accumulation steps multiply to another "
-        "global batch.",
-        remedy="Leave gradient_accumulation_steps out, and it is derived from the global batch.",
+        "global batch; with a pipeline, which accumulates its parts only, the first two do.",
+        remedy="Leave gradient_accumulation_steps out, and it is derived from the global batch; "
+        "with a pipeline, choose the batch per device.",
         source=Source("parsolve", "batch arithmetic of the halo profile"),
         example=Example(
             rejects={"world_size": 8, "global_batch": 64, "gradient_accumulation_steps": 4},

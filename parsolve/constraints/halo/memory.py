@@ -14,6 +14,7 @@ from parsolve.constraints.formula import (
     if_,
     known_where,
     largest,
+    one_of,
 )
 from parsolve.constraints.halo import batch, traffic
 from parsolve.constraints.halo import fields as f
@@ -37,10 +38,10 @@ from parsolve.constraints.halo.states import (
     experts_gathered_at_start,
     gathered_at_end,
     gathered_at_start,
-    gradient_width,
     is_sharded,
     local_parameters,
     optimizer_bytes,
+    reduced_width,
     stored_bytes,
     stored_experts,
     whole_layer,
@@ -60,7 +61,7 @@ from parsolve.constraints.rule import Example, Rule, Source
 _at_loss = if_(accumulates, all_gradients, 0)
 _layer_gradients = if_(
     all_of(is_sharded, ~f.fsdp_defer_grad_sync, ~f.use_peft),
-    UNITS_IN_FLIGHT * whole_layer * gradient_width,
+    UNITS_IN_FLIGHT * whole_layer * reduced_width,
     0,
 )
 _start = (
@@ -156,24 +157,40 @@ headroom = Named(
 NEEDS = (
     Need(
         met=m.num_hidden_layers > 0,
+        guards=m.FACT_NAMES,
         lacks="the model's size",
         decides="weights, gradients, optimizer state and activations",
         option="--model",
     ),
     Need(
         met=q.row_length > 0,
+        guards=frozenset({f.max_length.name}),
         lacks="the length of its sequences",
         decides="activations and logits",
         option="--max-length",
     ),
     Need(
         met=any_of(~f.use_peft, f.lora_rank > 0),
+        guards=frozenset({f.lora_rank.name}),
         lacks="the rank of its adapters",
         decides="their gradients and optimizer state",
         option="--lora-r",
     ),
 )
 """What a run's memory depends on that nobody may have said."""
+
+REFERRING_TRAINERS = ("dpo", "kto")
+"""Trainers whose loss compares with a reference; adapters switched off are one."""
+
+ONLINE_TRAINERS = ("online_grpo", "sdpg", "env_grpo")
+"""Trainers that sample from the model: from an engine elsewhere, as far as the account knows."""
+
+TAUGHT_TRAINERS = ("distillation",)
+"""Trainers that follow another model."""
+
+_lacks_reference = all_of(
+    one_of(f.trainer, REFERRING_TRAINERS), f.reference_model == "none", ~f.use_peft
+)
 
 ACCOUNT = Account(
     parts=(
@@ -186,8 +203,8 @@ ACCOUNT = Account(
         Part(optimizer_bytes, "sharded like the weights"),
         Part(
             activations_bytes,
-            "bf16, FlashAttention; with checkpointing each layer's input, what the dispatch "
-            "received, and one layer computed again",
+            "bf16, FlashAttention unless eager; with checkpointing each layer's input, what the "
+            "dispatch received, and one layer computed again; without it all that layers keep",
         ),
         Part(
             loss_bytes,
@@ -221,8 +238,23 @@ ACCOUNT = Account(
         Assumption(when=f.per_device_train_batch_size < 1, words="micro-batch 1"),
         Assumption(when=f.max_length < 1, words="sequences as long as the model's context window"),
         Assumption(
-            when=all_of(f.gradient_accumulation_steps < 1, f.global_batch < 1),
+            when=all_of(f.pp_size <= 1, f.gradient_accumulation_steps < 1, f.global_batch < 1),
             words="no gradient accumulation",
+        ),
+        *(
+            Assumption(when=when, words=words)
+            for when, words in (
+                (_lacks_reference, "no reference model in memory"),
+                (one_of(f.trainer, ONLINE_TRAINERS), "no generation engine in memory"),
+                (one_of(f.trainer, TAUGHT_TRAINERS), "no teacher model in memory"),
+                (
+                    f.quantized,
+                    "a quantized base whole on each GPU: 4 bits each, an fp32 constant per 64",
+                ),
+                (f.expert_lora, "no adapters inside of experts"),
+                (f.lowp_precision != "bf16", "no copies of weights in low precision"),
+                (f.image_data, "no activations of images"),
+            )
         ),
     ),
     needs=NEEDS,

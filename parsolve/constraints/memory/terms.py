@@ -83,6 +83,26 @@ def ffn_elements(width: Term) -> Term:
     return m.ffn_matrices * width + m.hidden_size
 
 
+def lora_elements(layers: Term, moe_layers: Term, ranks: Term, ffn_ranks: Operand) -> Term:
+    """Parameters of LoRA adapters of rank 1 on a GPU: in + out for each linear layer.
+
+    Routed experts have none. TP cuts the side that faces queries, keys, values, the attention
+    output or an FFN's inner width; the side that faces the hidden size is whole on each rank.
+    """
+    inner = m.query_width + m.key_width + m.value_width + m.attention_output_width
+    attention = 4 * m.hidden_size + split(inner, ranks)
+
+    def ffn(width: Term) -> Term:
+        sides = m.hidden_size + split(width, ffn_ranks)
+        return if_(width > 0, m.ffn_matrices * sides, 0)
+
+    return (
+        layers * attention
+        + (layers - moe_layers) * ffn(m.intermediate_size)
+        + moe_layers * ffn(m.shared_intermediate_size)
+    )
+
+
 def quantity(name: str, term: Term, about: str) -> Named:
     """A named term; one whose name ends in ``_bytes`` is stated in GiB."""
     unit: Literal["", "bytes"] = "bytes" if name.endswith("_bytes") else ""
