@@ -351,7 +351,7 @@ ep_fp32_experts = Flag(
     panel=PRECISION,
     flag="fp32-experts",
     launch="fp32_experts",
-    about="Keep expert weights in fp32 (no rule reads it).",
+    about="Keep expert weights in fp32 under EP or expert TP.",
 )
 bf16_optimizer = Flag(
     "bf16_optimizer",
