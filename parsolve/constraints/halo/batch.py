@@ -87,8 +87,11 @@ BATCH = (
     Rule(
         id="global-batch-not-reached",
         stage="batch",
-        when=all_of(f.global_batch > 0, any_of(f.gradient_accumulation_steps > 0, f.pp_size > 1)),
-        requires=global_batch == f.global_batch,
+        when=f.global_batch > 0,
+        requires=any_of(
+            all_of(f.gradient_accumulation_steps < 1, f.pp_size <= 1),
+            global_batch == f.global_batch,
+        ),
         reason="Micro-batch, data-parallel size and accumulation steps multiply to another "
         "global batch; with a pipeline, which accumulates its parts only, the first two do.",
         remedy="Leave gradient_accumulation_steps out, and it is derived from the global batch; "
