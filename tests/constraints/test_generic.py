@@ -439,6 +439,37 @@ def test_lora_trains_its_adapters_only() -> None:
     assert found["parameters_bytes"] == filled()["parameters_bytes"]
 
 
+def test_gradients_of_what_is_trained_are_reduced() -> None:
+    """Adapters of rank 16: 16 * (in + out) for seven matrices of 32 layers."""
+    widths = 4 * 4096 + (4096 + 1024 + 1024 + 4096) + 3 * (4096 + 14_336)
+    adapters = 16 * 32 * widths
+    assert filled(lora_rank=16, zero_stage="1")["dp_volume"] == 2 * (7 * 2 * adapters // 8)
+    assert filled(lora_rank=16, zero_stage="0")["dp_volume"] == 2 * (7 * 2 * adapters // 8)
+    gathered = 2 * (7 * 2 * DENSE // 8)
+    assert filled(lora_rank=16)["dp_volume"] == gathered + 7 * 2 * adapters // 8
+
+
+def test_replicas_reduce_among_shards_and_then_across_by_hand() -> None:
+    """HSDP: two replicas of four shards."""
+    shards = 3 * 2 * DENSE // 4
+    across = 2 * ((-(-2 * DENSE // 4)) // 2)
+    assert filled(dp_replicate_size=2)["dp_volume"] == 3 * shards + across
+    assert filled(dp_replicate_size=2, zero_stage="2")["dp_volume"] == 2 * shards + across
+    whole = filled(zero_stage="0")["dp_volume"]
+    assert filled(dp_replicate_size=2, zero_stage="0")["dp_volume"] == whole
+    assert whole == 2 * (7 * 2 * DENSE // 8)
+    # eight replicas of one shard: an all-reduce, and nothing to gather
+    assert filled(dp_replicate_size=8)["dp_volume"] == whole
+    # experts have ranks of their own: 16 hold each, in two replicas of eight shards
+    given = {"world_size": 32, "ep_size": 2, "dp_replicate_size": 2, "zero_stage": "1"}
+    moe = {"routed_expert_parameters": 32_000, "num_moe_layers": 32}
+    experts = 2 * (7 * 2 * 16_000 // 8) + 2 * (2 * 16_000 // 8 // 2)
+    dense_ffn = {"dense_ffn_parameters": 0, "layer_dense_parameters": 0}
+    both = filled(**given, **moe, **dense_ffn)["dp_volume"]
+    dense = filled(**given, **dense_ffn)["dp_volume"]
+    assert both - dense == experts
+
+
 def test_volumes_of_rings() -> None:
     """Eight ranks send 7/8 of a buffer per pass; tp all-reduces four times per layer."""
     zero = filled(zero_stage="1")

@@ -3,9 +3,14 @@
 A ring over n ranks sends (n-1)/n of a buffer in a reduce-scatter or an all-gather, and twice
 that in an all-reduce. Counted for the fullest stage and a micro-batch in bf16:
 
-* dp: gradients all-reduced once (ZeRO-0, 1, 2: a reduce-scatter and an all-gather); ZeRO-3
-  gathers weights for the forward pass and, resharded, again for the backward pass, and
-  reduces gradients, for every micro-batch (once per step in a pipeline).
+* dp, for P parameters on a GPU of which T are trained (under LoRA the adapters, and no expert),
+  s ranks that shard them, r replicas of the shards (``dp_replicate``), and ring(B, n) =
+  B * (n - 1) / n; dense parameters and experts each over their own ranks:
+  gradients G of T: ring(G, s) + 2 ring(G / s, r), a reduce-scatter among the shards and an
+  all-reduce of the shard across replicas, once per step (ZeRO-0: 2 ring(G, s * r)); for every
+  micro-batch under ZeRO-3, but once in a pipeline. Weights: ZeRO-1 and 2 gather what the step
+  changed, ring(2 T, s); ZeRO-3 gathers ring(2 P, s) for the forward pass of every micro-batch
+  (once in a pipeline, if they stay gathered) and, resharded, again for the backward pass.
 * tp: per layer two all-reduces forward and two backward of s*b*h; with sequence parallelism a
   reduce-scatter and an all-gather each, the same bytes. Full recomputation repeats the forward.
 * cp: a ring passes keys and values c-1 times forward, with their gradients twice that
@@ -37,21 +42,31 @@ _reductions = if_(all_of(_is_zero3, f.pp_size <= 1), _passes, 1)
 _gathers = if_(f.reshard_after_forward, 2 * _passes, if_(f.pp_size <= 1, _passes, 1))
 
 
-def _data(replicas: Term, parameters: Term) -> Term:
+def _data(shards: Term, replicas: Term, parameters: Term, trained: Term) -> Term:
     """Gradients, and the weights that follow."""
-    gradients = parameters * a.gradient_width
+    gradients = trained * a.gradient_width
+    reduced = _ring(shards, gradients) + 2 * _ring(replicas, split(gradients, shards))
     return if_(
-        _is_zero3,
-        _reductions * _ring(replicas, gradients) + _gathers * _ring(replicas, parameters * BF16),
-        _ring(replicas, gradients)
-        + _ring(replicas, if_(f.zero_stage == "0", gradients, parameters * BF16)),
+        f.zero_stage == "0",
+        2 * _ring(shards * replicas, gradients),
+        if_(
+            _is_zero3,
+            _reductions * reduced + _gathers * _ring(shards, parameters * BF16),
+            reduced + _ring(shards, trained * BF16),
+        ),
     )
 
 
+_dense_shards = largest(1, q.shard_group_size)
 dp_volume = _volume(
     "dp",
-    _data(q.data_parallel_size * f.cp_size, a.dense_parameters)
-    + _data(q.expert_data_parallel_size, a.expert_parameters),
+    _data(_dense_shards, f.dp_replicate_size, a.dense_parameters, a.trained_dense)
+    + _data(
+        q.expert_shard_size,
+        q.expert_data_parallel_size // q.expert_shard_size,
+        a.expert_parameters,
+        a.trained_experts,
+    ),
     "Bytes that a GPU sends per step for data parallelism and ZeRO.",
 )
 _rows = a.tokens * m.hidden_size * BF16

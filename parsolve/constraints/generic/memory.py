@@ -102,8 +102,8 @@ lora_parameters = quantity(
     f.lora_rank * lora_elements(stage_layers, stage_moe_layers, f.tp_size, f.tp_size),
     "Parameters of LoRA adapters on every linear layer outside of routed experts.",
 )
-_trained_dense = if_(_is_lora, lora_parameters, dense_parameters)
-_trained_experts = if_(_is_lora, 0, expert_parameters)
+trained_dense = if_(_is_lora, lora_parameters, dense_parameters)
+trained_experts = if_(_is_lora, 0, expert_parameters)
 
 # --- what shards them -----------------------------------------------------------------------
 
@@ -184,7 +184,7 @@ optimizer_bytes = quantity(
     if_(
         f.optimizer_offload,
         0,
-        optimizer_width * _shared(_trained_dense, _trained_experts, _stage("1", "2", "3")),
+        optimizer_width * _shared(trained_dense, trained_experts, _stage("1", "2", "3")),
     ),
     "Optimizer state.",
 )
@@ -193,7 +193,7 @@ expert_optimizer_bytes = quantity(
     if_(
         f.optimizer_offload,
         0,
-        optimizer_width * _of_experts(_trained_experts, _stage("1", "2", "3")),
+        optimizer_width * _of_experts(trained_experts, _stage("1", "2", "3")),
     ),
     "Optimizer state of routed experts.",
 )
@@ -206,18 +206,18 @@ whole_gradients_bytes = quantity(
     gradient_width
     * if_(
         _waits,
-        _trained_dense + _trained_experts,
-        _shared(_trained_dense, _trained_experts, _stage("2", "3")),
+        trained_dense + trained_experts,
+        _shared(trained_dense, trained_experts, _stage("2", "3")),
     ),
     "Gradients when the last backward pass ends.",
 )
 reduced_gradients_bytes = quantity(
     "reduced_gradients_bytes",
-    gradient_width * _shared(_trained_dense, _trained_experts, _stage("2", "3")),
+    gradient_width * _shared(trained_dense, trained_experts, _stage("2", "3")),
     "Gradients when the optimizer steps.",
 )
 _reducing = if_(all_of(_stage("2", "3"), ~_is_lora), UNITS_IN_FLIGHT * _layer * gradient_width, 0)
-_stepped = _shared(_trained_dense, _trained_experts, _stage("1", "2", "3"))
+_stepped = _shared(trained_dense, trained_experts, _stage("1", "2", "3"))
 _has_master = optimizer_width >= 3 * FP32
 step_bytes = quantity(
     "step_bytes",
@@ -397,8 +397,8 @@ gradients_bytes = quantity(
     ),
     "Gradients at the peak.",
 )
-_reduced_expert_gradients = gradient_width * _of_experts(_trained_experts, _stage("2", "3"))
-_whole_expert_gradients = if_(_waits, gradient_width * _trained_experts, _reduced_expert_gradients)
+_reduced_expert_gradients = gradient_width * _of_experts(trained_experts, _stage("2", "3"))
+_whole_expert_gradients = if_(_waits, gradient_width * trained_experts, _reduced_expert_gradients)
 expert_gradients_bytes = quantity(
     "expert_gradients_bytes",
     if_(
