@@ -3,6 +3,11 @@
 Every run that the tests carry (or those of another file of the same form) is predicted from its
 configuration alone, and compared with the peak of PyTorch's allocator that it reported. A run
 that ended out of memory should be predicted as not fitting its GPU, any other as fitting.
+
+No run reports its weights and optimizer state apart. What can be held against measurements are
+the parameters on a rank, where a run states them, and the rise from one run to another of the
+same page that differs in one thing alone which changes what is stored or gathered, and nothing
+of the activations: gradients deferred, HSDP, experts replicated, ZeRO-3, fewer GPUs.
 """
 
 from __future__ import annotations
@@ -11,6 +16,7 @@ import argparse
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
@@ -70,6 +76,87 @@ def local_parameters(path: Path) -> list[tuple[str, float, float]]:
     return found
 
 
+STORED = {
+    "deferred gradients": ("fsdp_defer_grad_sync",),
+    "HSDP": ("use_hsdp",),
+    "replicated experts": ("fsdp_shard_ep1_experts",),
+    "ZeRO-2 for ZeRO-3": ("fsdp_reshard_after_forward",),
+    "fewer GPUs": ("world_size", "gpus_per_node"),
+}
+"""Fields that decide what a GPU stores and not what it computes, by what a change is called."""
+
+
+@dataclass(frozen=True)
+class Rise:
+    """Two runs that differ in what is stored, the smaller first; bytes of the difference."""
+
+    change: str
+    less: Prediction
+    more: Prediction
+
+    @property
+    def measured(self) -> int:
+        """By how much the peak rose."""
+        return (self.more.run.peak or 0) - (self.less.run.peak or 0)
+
+    @property
+    def predicted(self) -> int:
+        """By how much the predicted peak rises."""
+        return self.more.allocated - self.less.allocated
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured rise, less one."""
+        return self.predicted / self.measured - 1
+
+
+def rises(ran: Iterable[Prediction]) -> list[Rise]:
+    """Every such pair, each run in one pair of a change at most."""
+    measured = list(ran)
+    found = []
+    for change, names in STORED.items():
+        alike: dict[object, dict[object, list[Prediction]]] = defaultdict(dict)
+        for each in measured:
+            config = each.run.config
+            index = config.profile.index_of
+            places = {index[name] for name in names}
+            rest = tuple(repr(v) for i, v in enumerate(config.values) if i not in places)
+            value = tuple(config.values[place] for place in sorted(places))
+            key = (each.run.row["source"], each.run.row["model"], rest)
+            alike[key].setdefault(value, []).append(each)
+        for values in alike.values():
+            for (_, one), (_, other) in combinations(values.items(), 2):
+                for pair in zip(one, other, strict=False):
+                    less, more = sorted(pair, key=lambda each: each.run.peak or 0)
+                    found.append(Rise(change, less, more))
+    return found
+
+
+def by_change(found: Iterable[Rise]) -> dict[str, list[Rise]]:
+    """The pairs of each change."""
+    groups: dict[str, list[Rise]] = defaultdict(list)
+    for rise in found:
+        groups[rise.change].append(rise)
+    return groups
+
+
+def report_of_stored(path: Path, ran: Iterable[Prediction]) -> Iterable[str]:
+    """Weights and optimizer state, as far as runs state them."""
+    yield "weights and optimizer state"
+    for name, known, stated in local_parameters(path):
+        error = 100 * (known / stated - 1)
+        yield (f"  {name}: parameters on a rank {known:.3f}B, stated {stated:.3f}B, {error:+.2f}%")
+    for change, pairs in by_change(rises(ran)).items():
+        middle = 100 * median(abs(rise.error) for rise in pairs)
+        yield f"  {change}: {len(pairs)} pair{'s' * (len(pairs) > 1)}, median {middle:.1f}%"
+        yield from (
+            f"    {rise.less.run.row['id']} {rise.more.run.row['id']}: measured "
+            f"{rise.measured / GIB:+.1f} GiB, predicted {rise.predicted / GIB:+.1f} GiB, "
+            f"{100 * rise.error:+.1f}%"
+            for rise in pairs
+        )
+
+
 def report(path: Path) -> Iterable[str]:
     """The whole comparison as lines."""
     predicted, left = predictions(runs(path))
@@ -99,8 +186,8 @@ def report(path: Path) -> Iterable[str]:
             f"  {model:<28} {len(errors):>4} runs  {100 * middle:>5.1f}%  "
             f"{100 * worst_decile(errors):>5.1f}%  worst {100 * max(map(abs, errors)):>5.1f}%"
         )
-    for name, known, stated in local_parameters(path):
-        yield f"  {name}: parameters on a rank {known:.3f}B, stated {stated:.3f}B"
+    yield ""
+    yield from report_of_stored(path, ran)
     yield ""
     over = [each for each in predicted if each.run.peak is None]
     missed = [each for each in over if each.total <= each.limit]

@@ -6,7 +6,17 @@ from statistics import median
 
 import pytest
 
-from benchmarks.accuracy import Prediction, local_parameters, predictions, worst_decile
+from benchmarks.accuracy import (
+    STORED,
+    Prediction,
+    Rise,
+    by_change,
+    local_parameters,
+    predictions,
+    report,
+    rises,
+    worst_decile,
+)
 from tests.halo_memory import RUNS, runs
 
 PREDICTED, LEFT_OUT = predictions(runs())
@@ -41,6 +51,57 @@ def test_parameters_on_a_rank_are_those_that_the_runs_state() -> None:
     assert [name for name, _, _ in found] == ["m000", "m001", "m002"]
     for _, known, stated in found:
         assert known == pytest.approx(stated, abs=0.0006)
+
+
+BAR = 0.03
+"""How far weights, gradients and optimizer state may be off: sizes that arithmetic gives."""
+
+GATHERED = "ZeRO-2 for ZeRO-3"
+"""The one change that decides what is gathered, which depends on the moment, not what is stored."""
+
+RISES = rises(RAN)
+
+
+def ids(rise: Rise) -> str:
+    return f"{rise.less.run.row['id']}-{rise.more.run.row['id']}"
+
+
+def test_what_the_runs_say_of_stored_states() -> None:
+    pairs = {change: len(found) for change, found in by_change(RISES).items()}
+    assert pairs == {
+        "deferred gradients": 6,
+        "HSDP": 2,
+        "replicated experts": 1,
+        GATHERED: 9,
+        "fewer GPUs": 2,
+    }
+    assert set(pairs) == set(STORED)
+    assert all(rise.measured > 0 for rise in RISES)
+
+
+@pytest.mark.parametrize("rise", [r for r in RISES if r.change != GATHERED], ids=ids)
+def test_a_rise_of_what_is_stored_is_predicted_within_the_bar(rise: Rise) -> None:
+    assert abs(rise.error) < BAR
+
+
+@pytest.mark.parametrize("rise", [r for r in RISES if r.change == GATHERED], ids=ids)
+def test_a_rise_of_what_is_gathered_is_predicted_within_a_tenth(rise: Rise) -> None:
+    assert abs(rise.error) < 0.1
+
+
+def test_parameters_on_a_rank_are_within_the_bar() -> None:
+    assert all(abs(known / stated - 1) < BAR for _, known, stated in local_parameters(RUNS))
+
+
+def test_the_report_states_each_bar() -> None:
+    lines = list(report(RUNS))
+    start = lines.index("weights and optimizer state")
+    said = "\n".join(lines[start : start + 30])
+    assert "m000: parameters on a rank 20.915B, stated 20.915B" in said
+    assert "m191 m192: measured +13.4 GiB, predicted +13.3 GiB" in said
+    assert "m195 m197: measured +15.3 GiB" in said
+    assert "m008 m003: measured +88.0 GiB" in said
+    assert "replicated experts: 1 pair, median" in said
 
 
 @pytest.mark.parametrize("each", RAN, ids=lambda each: str(each.run.row["id"]))
