@@ -90,8 +90,7 @@ Vary = Annotated[
     typer.Option(
         "--vary",
         metavar="KNOB",
-        help="Search this knob too, such as use_hsdp; repeatable. Always searched: the axes and "
-        "ep_scope.",
+        help="Search this knob too, such as use_hsdp; repeatable. The axes are always searched.",
         rich_help_panel=ASK,
     ),
 ]

@@ -22,6 +22,8 @@ from parsolve.solver.check import cautions
 from parsolve.solver.query import Query, assumptions
 from parsolve.solver.solve import Listing, searched
 
+EVALUATED = " allowed by the rules, and bounds were evaluated on each that is"
+
 
 def write_listing(listing: Listing, form: str) -> bool:
     """Write the listing; whether it has any solution."""
@@ -54,7 +56,8 @@ def _statement(listing: Listing) -> None:
     """Whether the listing is complete, on standard error."""
     if listing.complete and listing.certificate is not None:
         seconds = f"{listing.certificate.seconds:g} s"
-        text = f"complete: {listing.count} valid; Z3 proved that no other is ({seconds})"
+        evaluated = "" if listing.query.narrow is listing.query else EVALUATED
+        text = f"complete: {listing.count} valid; Z3 proved that no other is{evaluated} ({seconds})"
     else:
         text = f"incomplete: {listing.stopped}; {listing.count} shown"
     sys.stderr.write(f"parsolve: {text}\n")

@@ -61,12 +61,15 @@ def expanded(arguments: Sequence[str]) -> list[str]:
 def compared(profile: Profile, quantities: str) -> list[tuple[str, bool]]:
     """The quantities of a front, each in the direction that people want it in."""
     names = [name.strip() for name in quantities.split(",")]
-    return [(name, _name(profile, name) not in profile.less_is_better) for name in names]
+    return [(name, not _wants_less(profile, name)) for name in names]
 
 
-def _name(profile: Profile, text: str) -> str:
+def _wants_less(profile: Profile, text: str) -> bool:
+    """Whether people want the quantity small: bytes in use or sent, and what the profile says."""
     quantity = profile.quantity_of.get(text)
-    return quantity.name if quantity is not None else profile.spellings.get(text, text)
+    name = quantity.name if quantity is not None else profile.spellings.get(text, text)
+    in_bytes = getattr(quantity, "unit", "") == "bytes"
+    return name in profile.less_is_better or (in_bytes and name not in profile.more_is_better)
 
 
 _typed: list[bool] = []

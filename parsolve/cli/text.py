@@ -9,6 +9,7 @@ from parsolve.cli.plot import scatter
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
+from parsolve.constraints.memory.account import NEAR_PERCENT
 from parsolve.constraints.profile import Column, Profile, holds
 from parsolve.solver.answer import (
     Accepted,
@@ -102,7 +103,6 @@ def _argument(value: object) -> str:
 def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The launch line with the framework's own arguments, and what it cannot say."""
     arguments, unsaid, environment = [], [], []
-    has_arguments = any(field.launch for field in profile.fields)
     for field in profile.fields:
         value = config.get(field.name, field.default)
         if value == field.default:
@@ -111,7 +111,7 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
             arguments.append(f" --{field.launch} {_argument(value)}")
         elif env := getattr(field, "env", ""):
             environment.append(f"{env}={value} ")
-        elif has_arguments and field.role == "knob" and field.name not in profile.launchers:
+        elif field.role == "knob" and field.name not in profile.launchers:
             unsaid.append(field.name)
     knob, lines = profile.launchers
     line = lines[config.get(knob, profile.field_of[knob].default)].format(
@@ -120,7 +120,9 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         world=config[profile.world],
         rendezvous="--rdzv_endpoint HOST:PORT " if derived.get(profile.nodes, 1) > 1 else "",
     )
-    rest = f"; also set {', '.join(unsaid)}, which has no argument" if unsaid else ""
+    has_arguments = any(field.launch for field in profile.fields)
+    how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
+    rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
     return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
 
 
@@ -237,7 +239,11 @@ def show_cautions(screen: Screen, cautions: Iterable[Caution]) -> None:
         screen.entry("warning", f"{caution.warning}: {caution.reason}{numbers}")
 
 
-STATES = {"fits": ("fits", YES), "near": ("near the limit", OPEN), "over": ("does not fit", NO)}
+STATES = {
+    "fits": ("fits", YES),
+    "near": ("near the limit", OPEN),
+    "over": ("does not fit", NO),
+}
 
 BAR = 24
 """Characters of a bar that stands for the GPU's memory, or for the total."""
@@ -280,6 +286,8 @@ def show_memory(screen: Screen, answer: Memory) -> None:
     if answer.experts is not None:
         shares = (f"{gib(size)} of {part}" for part, size in answer.experts.items())
         screen.entry("experts", f"{', '.join(shares)} are those of routed experts")
+    if answer.state == "near":
+        screen.entry("near", f"over {NEAR_PERCENT}% of the GPU's memory: fragmentation decides")
     screen.entry(
         "peak",
         f"at the {answer.peak}; {gib(answer.bytes['allocated'])} as PyTorch "
@@ -479,7 +487,7 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
         screen.entry("", f"it asks: {asks}")
     screen.entry("searched", answer.searched)
     if not answer.repairs:
-        screen.entry("relax", "nothing that was asked can be relaxed alone; change the world")
+        screen.entry("relax", "nothing that was asked can be relaxed; change the world")
     for position, repair in enumerate(answer.repairs):
         changes = [option(profile.field_of[n], v) for n, v in repair.change.items()]
         drops = [f'without --where "{text}"' for text in repair.drop or ()]

@@ -114,6 +114,9 @@ BYTE_UNITS = {
 PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?")
 """A longer exponent would only take ages to multiply out."""
 
+MOST_GIB = 2_000
+"""A bare number from here on is in another unit: nvidia-smi prints MiB."""
+
 FEWEST_BYTES = 2**20
 """A bare number from here on is a number of bytes: no GPU has a million GiB."""
 
@@ -145,6 +148,9 @@ class Bytes(Size):
             message = f"{self.name} takes a size such as 80GiB, 80GB or 80 (GiB), got {shown(text)}"
             raise FieldError(message) from None
         is_plain = not unit and exact >= FEWEST_BYTES
+        if not unit and MOST_GIB <= exact < FEWEST_BYTES:
+            message = f"{self.name}: no GPU has {number} GiB; did you mean {number}MiB?"
+            raise FieldError(message)
         return int(exact if is_plain else exact * BYTE_UNITS[unit])
 
 

@@ -29,7 +29,6 @@ from parsolve.constraints.formula import (
     Named,
     NamedFormula,
     Term,
-    fields_of,
     implies,
     named_in,
 )
@@ -139,9 +138,12 @@ class Profile:
     bounds: tuple[Rule, ...] = ()
     """What the hardware cannot hold, though the framework takes it: judged after its rules.
 
-    They say nothing unless a field of the cluster that they read is given."""
+    They say nothing unless a field named in ``bounding`` is given."""
+    bounding: tuple[str, ...] = ()
     less_is_better: frozenset[str] = frozenset()
-    """Fields and quantities that people want small; of all others they want more."""
+    """Fields and quantities that people want small, beside every number of bytes."""
+    more_is_better: frozenset[str] = frozenset({"headroom"})
+    """Numbers of bytes of which people want more."""
     disagreements: tuple[Disagreement, ...] = ()
     claims: tuple[Claim, ...] = ()
     """What is said of the rules, for all sizes."""
@@ -276,8 +278,7 @@ class Profile:
     @cached_property
     def _bounding(self) -> tuple[int, ...]:
         """Places of the fields without which no bound says anything."""
-        names = {name for bound in self.bounds for name in fields_of(bound.when)}
-        return tuple(place for name, place in self.index_of.items() if name in names)
+        return tuple(self.index_of[name] for name in self.bounding if name in self.index_of)
 
     @cached_property
     def _exceed(self) -> Callable[[Values], list[int]]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from parsolve.constraints.fields import Misuse
 from parsolve.constraints.memory.hardware import gpu_named
 from parsolve.constraints.profile import Profile
 
@@ -21,14 +22,14 @@ def with_facts(  # noqa: PLR0913  (one question, and where its facts stand)
 ) -> dict[str, object]:
     """What was given, over what the model and the GPU say.
 
-    ``model`` is a name, a path, or a loaded ``config.json``; a GPU's usual node and NVLink
-    domain count where they divide every world. A model that cannot be counted is an error only
-    where its size is needed, as a bound does: raises `ModelError` then, and `Misuse` for
-    unknown names.
+    ``model`` is a name, a path, or a loaded ``config.json``. A GPU's usual node counts, or the
+    whole of a smaller world; its NVLink domain where it divides the worlds. A model that cannot
+    be counted is an error only where its size is needed, as a bound does: raises `ModelError`
+    then, and `Misuse` for unknown names.
     """
     facts = dict(given)
     if gpu is not None:
-        facts = {**_of_gpu(profile, gpu, worlds), **facts}
+        facts = {**_of_gpu(profile, gpu, worlds, facts), **facts}
     if model is not None:
         needed = needs_size or bool(facts.get("gpu_memory"))
         facts = {**_of_model(profile, model, needed=needed), **facts}
@@ -50,13 +51,24 @@ def _of_model(
     return {name: value for name, value in known.items() if name in profile.field_of}
 
 
-def _of_gpu(profile: Profile, name: str, worlds: Sequence[int]) -> dict[str, object]:
+def _of_gpu(
+    profile: Profile, name: str, worlds: Sequence[int], given: Mapping[str, object]
+) -> dict[str, object]:
     gpu = gpu_named(name)
     facts: dict[str, object] = {"gpu_memory": gpu.memory}
-    if all(world % gpu.gpus_per_node == 0 for world in worlds):
+    if worlds and min(worlds) >= gpu.gpus_per_node:
         facts["gpus_per_node"] = gpu.gpus_per_node
-        if gpu.nvlink_domain > gpu.gpus_per_node and all(
-            world % gpu.nvlink_domain == 0 for world in worlds
-        ):
+    elif len(worlds) == 1:
+        facts["gpus_per_node"] = worlds[0]
+    said = {profile.spellings.get(spelling) for spelling in given}
+    if gpu.nvlink_domain > gpu.gpus_per_node and "nvlink_domain_size" not in said:
+        whole = [world for world in worlds if world % gpu.nvlink_domain == 0]
+        if whole and len(whole) < len(worlds):
+            message = (
+                f"{gpu.name} joins {gpu.nvlink_domain} GPUs by NVLink, which divides some of the "
+                "worlds and not others; ask about them apart, or give --nvlink-domain"
+            )
+            raise Misuse(message)
+        if whole:
             facts["nvlink_domain_size"] = gpu.nvlink_domain
     return {name: value for name, value in facts.items() if name in profile.field_of}

@@ -7,6 +7,7 @@ without one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import combinations, islice
 from typing import TypeAlias
@@ -17,7 +18,7 @@ from parsolve.solver.answer import Conflict, Fields, Violation
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Condition, Query, assumptions
-from parsolve.solver.relax import opened, relaxations, releasable
+from parsolve.solver.relax import adjustable, opened, relaxations
 from parsolve.solver.search import search
 from parsolve.solver.solve import searched
 
@@ -39,23 +40,25 @@ def explain_fit(query: Query, deadline: Deadline) -> Conflict:
     """The conflict of a question whose rules, pins and other conditions leave something valid."""
     profile, world = query.profile, query.worlds[-1]
     config = Config(profile, query.completed(world, (), ()))
-    core, smallest = _Fit(query, config, deadline).core()
+    fit = _Fit(query, config, deadline)
+    core, smallest = fit.core()
     pins = {part: config[part] for part in core if isinstance(part, str)}
-    least = _least(query, deadline)
-    broken = () if least is None else profile.violated(least.values)
+    least = _least(fit.question(core, bounded=False), pins, deadline)
+    broken = set() if least is None else set(profile.violated(least.values))
     violations = tuple(
         Violation(
             rule=bound.id,
             stage=bound.stage,
             reason=bound.reason,
             because=profile.because(index, least.values)
-            if index in broken
+            if least is not None and index in broken
             else profile.says(index),
             remedy=bound.remedy,
             source=str(bound.source),
         )
         for index, bound in enumerate(profile.bounds, len(profile.rules))
-        if least is not None and not fields_of(bound.when).isdisjoint(pins)
+        if not bound.reads.isdisjoint(pins.keys() & set(profile.bounding))
+        and (index in broken or not broken)
     )
     return Conflict(
         profile=profile.name,
@@ -73,18 +76,22 @@ def explain_fit(query: Query, deadline: Deadline) -> Conflict:
     )
 
 
-def _least(query: Query, deadline: Deadline) -> Config | None:
-    """What needs the least memory of everything that the rest of the question allows."""
-    profile = query.profile
-    if profile.account is None:
+def _least(rest: Query, pins: Mapping[str, object], deadline: Deadline) -> Config | None:
+    """What needs the least memory of everything that is left without the bounds.
+
+    Where memory is not known, the first of it.
+    """
+    profile = rest.profile
+    terms = () if profile.account is None else (profile.account.total,)
+    found = [
+        (scores[0] if scores and scores[0] is not None else 0, world, chosen)
+        for world, chosen, scores in search(rest, terms, deadline)
+    ]
+    if not found:
         return None
-    rest = replace(query, bounded=False)
-    rows = search(rest, [profile.account.total], deadline)
-    known = [(scores[0], world, chosen) for world, chosen, scores in rows if scores[0] is not None]
-    if not known:
-        return None
-    _, world, chosen = min(known, key=lambda row: row[0])
-    return Config(profile, rest.completed(world, rest.free, chosen))
+    _, world, chosen = min(found, key=lambda row: row[0])
+    bare = Config(profile, rest.completed(world, rest.free, chosen))
+    return bare.replaced({name: pins[name] for name in profile.bounding if name in pins})
 
 
 class _Fit:
@@ -92,9 +99,8 @@ class _Fit:
 
     def __init__(self, query: Query, config: Config, deadline: Deadline) -> None:
         self.query, self.config, self.deadline = query, config, deadline
-        bounds = {name for bound in query.profile.bounds for name in fields_of(bound.when)}
-        self.bounding = bounds & query.pins.keys()
-        pins = [n for n in query.pins if n in bounds or releasable(config, n)]
+        self.bounding = query.pins.keys() & set(query.profile.bounding)
+        pins = [n for n in query.pins if n in self.bounding or adjustable(query, config, n)]
         conditions = {condition.text: condition for condition in query.conditions}
         self.parts: tuple[Part, ...] = (*pins, *conditions.values())
 
@@ -115,9 +121,15 @@ class _Fit:
 
     def _leaves(self, kept: tuple[Part, ...]) -> bool:
         self.deadline.check()
+        return any(True for _ in search(self.question(kept), deadline=self.deadline))
+
+    def question(self, kept: tuple[Part, ...], *, bounded: bool = True) -> Query:
+        """What is asked where only these parts are kept.
+
+        A bound that nobody asks about is left out; of another, any value will do.
+        """
         released = [part for part in self.parts if isinstance(part, str) and part not in kept]
         conditions = [part for part in kept if isinstance(part, Condition)]
-        # a bound that nobody asks about is left out; of another, any value will do
         stated = fields_of(*(condition.formula for condition in conditions))
         without = [name for name in released if name in self.bounding - stated]
         question = opened(
@@ -127,4 +139,4 @@ class _Fit:
             conditions=conditions,
             without=without,
         )
-        return any(True for _ in search(question, deadline=self.deadline))
+        return question if bounded else replace(question, bounded=False)

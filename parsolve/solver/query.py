@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any as Anything
@@ -17,7 +17,6 @@ from parsolve.constraints.formula import (
     Term,
     fields_of,
     is_label,
-    named_in,
     stated_in,
 )
 from parsolve.constraints.profile import Config, Known, Offer, Profile, holds, read_values
@@ -103,9 +102,8 @@ class Query:
         profile = self.profile
         conditions = tuple(c for c in self.conditions if not profile.is_evaluated(c.formula))
         objectives = tuple(o for o in self.objectives if not profile.is_evaluated(o.term))
-        bounds = {name for bound in profile.bounds for name in fields_of(bound.when)}
         if (conditions, objectives) == (self.conditions, self.objectives) and not any(
-            self.pins.get(name) is not None or name in self.free for name in bounds
+            self.pins.get(name) is not None or name in self.free for name in profile.bounding
         ):
             return self
         read = fields_of(
@@ -243,13 +241,13 @@ def _refuse_unknown_memory(
     account = profile.account
     if account is None:
         return
-    names = {quantity.name for quantity in named_in(node)}
-    if account.allocated.name in names:
+    if profile.is_evaluated(node):
+        read = fields_of(node)
         for need in account.needs:
-            if not holds(profile, need.met, config.values):
+            if not need.guards.isdisjoint(read) and not holds(profile, need.met, config.values):
                 message = (
-                    f'"{text}" asks about the memory of a GPU, and {need.lacks} is missing, which '
-                    f"decides {need.decides}; give {need.option}"
+                    f'"{text}" cannot be known: {need.lacks} is missing, which decides '
+                    f"{need.decides}; give {need.option}"
                 )
                 raise QueryError(message)
     limit = profile.field_of[account.limit.name]
@@ -308,7 +306,7 @@ def _offers(
 
 def assumptions(query: Query) -> tuple[Caution, ...]:
     """What a search took for granted because nobody said."""
-    return tuple(
+    offered = tuple(
         Caution(
             warning=f"{offer.otherwise}-assumed",
             reason=offer.assumption,
@@ -317,3 +315,27 @@ def assumptions(query: Query) -> tuple[Caution, ...]:
         )
         for offer in query.assumed
     )
+    return (*offered, *_of_memory(query))
+
+
+def _of_memory(query: Query) -> Iterator[Caution]:
+    """The same of the memory account, where the answer rests on it."""
+    account, profile = query.profile.account, query.profile
+    if account is None or query.narrow is query or not query.pins.get(account.size):
+        return
+    words = [
+        assumption.words
+        for assumption in account.assumptions
+        if holds(profile, assumption.when, query.base) and not _varies(query, assumption.when)
+    ]
+    if words:
+        yield Caution(
+            warning="memory-assumes",
+            reason=f"Nobody said otherwise, so the memory is that of: {', '.join(words)}.",
+            because="",
+            source="parsolve",
+        )
+
+
+def _varies(query: Query, formula: Formula) -> bool:
+    return not fields_of(formula).isdisjoint(query.free)

@@ -19,6 +19,7 @@ from parsolve.constraints.formula import (
     Node,
     Variable,
     children,
+    fields_of,
     stated_in,
 )
 from parsolve.constraints.memory.hardware import MEMORY_SIZES
@@ -27,7 +28,7 @@ from parsolve.solver.answer import Fields, Repair
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.numbers import divisors
 from parsolve.solver.query import Condition, Query, domain
-from parsolve.solver.repair import effective_values
+from parsolve.solver.repair import effective_values, multiples
 from parsolve.solver.search import search
 
 MOST_RELAXED = 3
@@ -73,6 +74,22 @@ def releasable(config: Config, name: str) -> bool:
     return isinstance(field, Size) and field.role in {"cluster", "knob"}
 
 
+def adjustable(query: Query, config: Config, name: str) -> bool:
+    """Whether a pin can be let go where memory is in question: also what only the account reads."""
+    profile = query.profile
+    if releasable(config, name):
+        return True
+    account = profile.account
+    field = profile.field_of[name]
+    return (
+        query.narrow is not query
+        and account is not None
+        and field.role == "run"
+        and config[name] != field.default
+        and name in fields_of(account.total)
+    )
+
+
 def widened(query: Query, config: Config, name: str) -> tuple[Anything, ...]:
     """Values of a knob in a conflict: those searched, the pinned one, those conditions name."""
     profile = query.profile
@@ -88,6 +105,7 @@ def widened(query: Query, config: Config, name: str) -> tuple[Anything, ...]:
             values.append(field.default)
         if query.narrow is not query and field.role == "knob" and config[name]:
             values += [config[name] >> bits for bits in range(1, config[name].bit_length())]
+            values += multiples(profile, config.values, name)
     else:
         values += _thinned(list(domain(profile, name, world)))
     if name in query.pins:
@@ -140,7 +158,7 @@ def relaxations(query: Query, deadline: Deadline) -> Iterator[Repair]:
         *(
             name
             for name in query.pins
-            if profile.field_of[name].role != "cluster" and releasable(config, name)
+            if profile.field_of[name].role != "cluster" and adjustable(query, config, name)
         ),
         *held(query),
         *{condition.text: condition for condition in query.conditions}.values(),

@@ -154,12 +154,12 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
             return tuple(d for d in divisors(world) if d != value)
         case Size(default=default):
             counts = _counts(value, field.minimum, default)
-            return tuple(dict.fromkeys((*_multiples(profile, values, name), *counts)))
+            return tuple(dict.fromkeys((*multiples(profile, values, name), *counts)))
         case _:
             assert_never(field)
 
 
-def _multiples(profile: Profile, values: Values, name: str) -> Iterator[int]:
+def multiples(profile: Profile, values: Values, name: str) -> Iterator[int]:
     """The nearest multiples, on both sides of a count, of what must divide it."""
     value = values[profile.index_of[name]]
     if value is None:

@@ -130,9 +130,12 @@ class Listing:
 
 
 def _computed(shapes: int) -> str:
-    """How a claim goes on where the memory account was evaluated."""
-    many = f"each of the {shapes:,} shapes" if shapes != 1 else "the one shape"
-    return f"; the memory of {many} that the rules allow was computed"
+    """How a claim goes on where bounds and conditions were evaluated, not encoded."""
+    many = f"the {shapes:,} shapes" if shapes != 1 else "the one shape"
+    return (
+        f"; bounds, and what is asked of memory, were evaluated on every configuration of {many} "
+        "that the rest allows"
+    )
 
 
 def _whole(query: Query, deadline: Deadline) -> tuple[bool, int]:

@@ -38,18 +38,27 @@ def test_what_is_given_wins() -> None:
     ("gpu", "worlds", "node", "domain"),
     [
         ("h100", [8, 16], 8, None),
-        ("h100", [8, 12], None, None),
+        ("h100", [8, 12], 8, None),
+        ("h100", [4], 4, None),
+        ("h100", [4, 8], None, None),
         ("gb200", [72, 144], 4, 72),
-        ("gb200", [72, 8], 4, None),
-        ("GB200", [6], None, None),
+        ("gb200", [8, 16], 4, None),
+        ("GB200", [6], 4, None),
     ],
 )
-def test_the_usual_node_and_domain_count_where_they_divide_every_world(
+def test_the_usual_node_and_domain_count_where_they_fit(
     gpu: str, worlds: list[int], node: int | None, domain: int | None
 ) -> None:
     facts = with_facts(HALO, {}, gpu=gpu, worlds=worlds)
     assert facts.get("gpus_per_node") == node
     assert facts.get("nvlink_domain_size") == domain
+
+
+def test_a_domain_that_divides_some_worlds_only_is_asked_about() -> None:
+    with pytest.raises(ValueError, match="ask about them apart, or give --nvlink-domain"):
+        with_facts(HALO, {}, gpu="gb200", worlds=[64, 72])
+    given = with_facts(HALO, {"nvlink_domain_size": 4}, gpu="gb200", worlds=[64, 72])
+    assert given["nvlink_domain_size"] == 4
 
 
 def test_the_api_takes_them_everywhere() -> None:

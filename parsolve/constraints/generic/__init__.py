@@ -80,8 +80,10 @@ GENERIC = Profile(
         "nodes": "num_nodes",
         "memory": "memory_per_gpu",
     },
+    less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
     bounds=BOUNDS,
+    bounding=("gpu_memory",),
     shown=(
         "world_size",
         "gpus_per_node",

@@ -10,12 +10,14 @@ from parsolve.constraints.rule import Example, Rule, Source
 NEEDS = (
     Need(
         met=m.num_hidden_layers > 0,
+        guards=m.FACT_NAMES,
         lacks="the model's size",
         decides="weights, gradients, optimizer state and activations",
         option="--model",
     ),
     Need(
         met=f.seq_length > 0,
+        guards=frozenset({f.seq_length.name}),
         lacks="the length of its sequences",
         decides="activations and logits",
         option="--seq-length",

@@ -7,7 +7,6 @@ determinism, model, trainer.
 from parsolve.constraints.formula import Const, Term, all_of, any_of, if_, implies
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
-from parsolve.constraints.halo import traffic
 from parsolve.constraints.halo.axes import (
     AXES,
     CAPABILITY_MATRIX,
@@ -139,12 +138,10 @@ HALO = Profile(
         "comm_volume": "comm_bytes",
         "bubble": "bubble_permille",
     },
-    less_is_better=frozenset(
-        {"world_size", "memory_per_gpu", "bubble_permille"}
-        | {quantity.name for quantity in traffic.QUANTITIES}
-    ),
+    less_is_better=frozenset({"world_size", "bubble_permille"}),
     account=ACCOUNT,
     bounds=BOUNDS,
+    bounding=("gpu_memory", "global_batch"),
     disagreements=DISAGREEMENTS,
     claims=CLAIMS,
     layout=LAYOUT,

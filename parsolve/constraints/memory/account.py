@@ -36,9 +36,13 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Need:
-    """A number without which the account is not known: it is where ``met`` holds."""
+    """A number without which the account is not known: it is where ``met`` holds.
+
+    ``guards`` are fields that mean nothing without it.
+    """
 
     met: Formula
+    guards: frozenset[str]
     lacks: str
     decides: str
     option: str

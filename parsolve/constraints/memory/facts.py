@@ -116,6 +116,8 @@ FACTS = (
     ffn_matrices,
 )
 
+FACT_NAMES = frozenset(fact.name for fact in FACTS)
+
 model_parameters = Named(
     "model_parameters",
     embedding_parameters

@@ -28,7 +28,7 @@ GPUS = {
         Gpu("v100-32", 32_768 * MIB, 8, 8),
         Gpu("a100-40", 40_960 * MIB, 8, 8),
         Gpu("a100-80", 81_920 * MIB, 8, 8),
-        Gpu("l40s", 46_068 * MIB, 8, 1),
+        Gpu("l40s", 46_068 * MIB, 8, 8),  # no NVLink: frameworks take the node for its domain
         Gpu("h100", 81_559 * MIB, 8, 8),
         Gpu("h200", 143_771 * MIB, 8, 8),
         Gpu("b200", 183_359 * MIB, 8, 8),
