@@ -237,8 +237,8 @@ class TestGpu:
         node, domain = {"gb200": (4, 72)}.get(name, (8, 8))
         if world % node:
             # a world of several nodes is a number of whole ones
-            answer = cli("check", "--world", str(world), "--gpu", name, *LLAMA, "--format", "json")
-            broken = [violation["rule"] for violation in answer.data["violations"]]
+            done = cli("check", "--world", str(world), "--gpu", name, *LLAMA, "--format", "json")
+            broken = [violation["rule"] for violation in done.data["violations"]]
             assert broken[0] == "world-not-multiple-of-node"
             return
         answer = data("memory", "--world", str(world), *LLAMA, "--gpu", name)
