@@ -15,7 +15,7 @@ from typing import Any
 
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
-from parsolve.constraints.formula import fields_of
+from parsolve.constraints.memory.facts import FACT_NAMES
 from parsolve.reference import halo as reference
 
 HALO = PROFILES["halo"]
@@ -231,9 +231,17 @@ REFERENCE_FIELDS = frozenset(inspect.signature(reference.validate).parameters)
 """What the independent validator reads; it has no parameter for fields that no rule reads."""
 
 
-_ACCOUNT = fields_of(*HALO.account.named) if HALO.account else frozenset()
-_READ = fields_of(*(node for rule in HALO.rules for node in rule.nodes), *HALO.derived)
-GATED = tuple(field for field in HALO.fields if field.name in _READ or field.name not in _ACCOUNT)
+MEMORY_ONLY = FACT_NAMES | {
+    "gpu_memory",
+    "global_batch",
+    "precision_policy",
+    "weight_bytes",
+    "gradient_bytes",
+    "optimizer_bytes",
+    "lora_rank",
+    "fused_linear_cross_entropy",
+}
+GATED = tuple(field for field in HALO.fields if field.name not in MEMORY_ONLY)
 """Fields of the gate: those that only the memory account reads change no verdict."""
 
 

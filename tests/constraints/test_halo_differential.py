@@ -39,6 +39,7 @@ from parsolve.solver.prove.mutants import rule_mutants
 from tests.near_valid import (
     AXES,
     CLUSTERS,
+    GATED,
     HALO,
     LISTS,
     REFERENCE_FIELDS,
@@ -309,7 +310,7 @@ def any_value(field: Field) -> st.SearchStrategy[object]:
             return (st.none() | sizes) if optional else sizes
 
 
-VALUES = {field.name: any_value(field) for field in HALO.fields}
+VALUES = {field.name: any_value(field) for field in GATED}
 
 
 @st.composite
