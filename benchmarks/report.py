@@ -16,7 +16,8 @@ MET = {True: "yes", False: "NO", None: ""}
 PAGE = """# Benchmarks
 
 Written by `python -m benchmarks --markdown docs/benchmarks.md`, from the project root, in an
-environment with `parsolve[test,benchmark]`; about four minutes. `python -m benchmarks NAME...` runs some of
+environment with `parsolve[test,benchmark]`; about four minutes. `python -m benchmarks NAME...` runs
+some of
 {names}; `--runs N` sets how often each thing is
 measured, `--json FILE` keeps the figures.
 
