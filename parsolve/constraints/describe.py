@@ -211,7 +211,7 @@ def _value(term: Term) -> str:
     """The inside of an f-string that states the term's value."""
     if isinstance(term, Const):
         return str(term.value)
-    if isinstance(term, Feature) and term.feature != "length":
+    if isinstance(term, Feature) and term.feature in {"smallest", "largest", "gcd", "product"}:
         return f'{term.name} = {{", ".join(map(str, {term.name}_entries)) or "unset"}}'
     source = term_source(term).replace("'", '"')
     if getattr(term, "unit", ""):

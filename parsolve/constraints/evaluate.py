@@ -8,6 +8,7 @@ follow `formula`: a rule whose reading meets one is neither satisfied nor violat
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any as Anything
 from typing import TypeAlias, assert_never
@@ -32,6 +33,7 @@ from parsolve.constraints.formula import (
     Term,
     Truth,
     Variable,
+    features_in,
     fields_of,
     named_in,
 )
@@ -158,7 +160,7 @@ def _is_true(formula: Formula) -> bool:
 def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
     """Statements that bind every name the nodes read, from ``values`` in field order."""
     nodes = tuple(nodes)
-    reads = fields_of(*nodes)
+    reads, features = fields_of(*nodes), features_in(*nodes)
     names = [
         f"{field.name}_entries" if isinstance(field, Sizes) else field.name for field in fields
     ]
@@ -168,15 +170,19 @@ def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
         if name not in reads:
             continue
         if isinstance(field, Sizes):
+            wanted = [each for each in field.reading if (name, each) in features]
             lines.append(f"if {name}_entries is None: {name}_entries = ()")
-            lines.append(
-                f"{name}_length, {name}_smallest, {name}_largest, {name}_gcd = "
-                f"(len({name}_entries), min({name}_entries), max({name}_entries), "
-                f"gcd(*{name}_entries)) if {name}_entries else (0, 0, 0, 0)"
-            )
+            bound = "".join(f"{name}_{each}, " for each in wanted)
+            found = "".join(f"{_read(field, each)}, " for each in wanted)
+            lines.append(f"{bound} = ({found}) if {name}_entries else {(0,) * len(wanted)}")
         elif isinstance(field, Size) and field.optional:
             lines.append(f"if {name} is None: {name} = {field.unset}")
     return lines + derived_lines(named_in(*nodes))
+
+
+def _read(field: Sizes, feature: str) -> str:
+    """Python for a feature of the field's entries."""
+    return re.sub(r"\bentries\b", f"{field.name}_entries", field.reading[feature])
 
 
 def derived_lines(named: Iterable[Named | NamedFormula]) -> list[str]:
@@ -202,7 +208,7 @@ def compiled(
 ) -> Callable[[Values], Anything]:
     """A function of a configuration's values, made of the given statements."""
     body = "\n    ".join(lines)
-    scope: dict[str, Anything] = {"gcd": math.gcd, **helpers}
+    scope: dict[str, Anything] = {"gcd": math.gcd, "prod": math.prod, **helpers}
     exec(f"def {name}(values):\n    {body}\n", scope)  # noqa: S102  (our own text)
     function: Callable[[Values], Anything] = scope[name]
     return function

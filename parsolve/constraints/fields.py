@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
-from typing import Literal, TypeAlias, Union
+from math import gcd, inf, prod
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal, TypeAlias, Union
 
 from parsolve.constraints.formula import BoolVariable, Feature, Variable
 
@@ -156,7 +158,7 @@ class Bytes(Size):
 
 @dataclass(frozen=True, eq=False)
 class Flag(BoolVariable, _Spelling):
-    """A switch.
+    """A switch. ``launch_off`` is the framework's argument that switches it off.
 
     With ``object_or_null`` it takes what a framework may hold instead: null (off) or an
     object, such as an adapter's settings (on).
@@ -164,6 +166,7 @@ class Flag(BoolVariable, _Spelling):
 
     default: bool = False
     object_or_null: bool = False
+    launch_off: str = ""
 
     def parse(self, value: object) -> bool:
         """Return the value as this field holds it, or raise `FieldError`."""
@@ -177,7 +180,7 @@ class Flag(BoolVariable, _Spelling):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Variable, _Spelling):
-    """One of a few labels.
+    """One of a few labels. ``said`` are the framework's words for each, always part of a launch.
 
     ``aliases`` maps other spellings to a label. ``open`` takes any other text too: the labels
     are those that rules tell apart. ``checked`` says that a rule reports an unknown label, so it is
@@ -189,6 +192,7 @@ class Choice(Variable, _Spelling):
     aliases: tuple[tuple[str, str], ...] = ()
     open: bool = False
     checked: bool = False
+    said: tuple[tuple[str, str], ...] = ()
 
     def parse(self, value: object) -> str:
         """Return the label, or raise `FieldError` with the nearest legal spelling."""
@@ -210,11 +214,36 @@ class Choice(Variable, _Spelling):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Sizes(_Spelling):
-    """A list of integers, or null. Formulas read its features, never its entries."""
+    """A list of integers, or null. Formulas read its features, never its entries.
+
+    ``reading`` says how each feature is read: Python over ``entries``, of which there is at
+    least one; without entries every feature is 0. ``separator`` stands between entries in text.
+    """
 
     name: str
-    default: tuple[int, ...] | None = None
+    default: tuple[Any, ...] | None = None
     minimum: int | None = None
+    reading: ClassVar[Mapping[str, str]] = MappingProxyType(
+        {
+            "length": "len(entries)",
+            "smallest": "min(entries)",
+            "largest": "max(entries)",
+            "gcd": "gcd(*entries)",
+            "product": "prod(entries)",
+        }
+    )
+    separator: ClassVar[str] = ","
+
+    def features(self, entries: tuple[Any, ...] | None) -> dict[str, int]:
+        """Every feature of a value."""
+        if not entries:
+            return dict.fromkeys(self.reading, 0)
+        scope = {"gcd": gcd, "prod": prod, "entries": entries}
+        return {name: eval(source, scope) for name, source in self.reading.items()}  # noqa: S307  (our own text)
+
+    def feature(self, name: str) -> Feature:
+        """A feature by its name."""
+        return Feature(self.name, name)
 
     @property
     def length(self) -> Feature:
@@ -233,10 +262,18 @@ class Sizes(_Spelling):
 
     @property
     def gcd(self) -> Feature:
-        """The greatest common divisor of the entries; 0 if there is none."""
+        """The greatest common divisor of the entries; 0 if there is none.
+
+        A number divides every entry exactly when it divides this.
+        """
         return Feature(self.name, "gcd")
 
-    def parse(self, value: object) -> tuple[int, ...] | None:
+    @property
+    def product(self) -> Feature:
+        """The product of the entries; 0 if there is none."""
+        return Feature(self.name, "product")
+
+    def parse(self, value: object) -> tuple[Any, ...] | None:
         """Return the value as this field holds it, or raise `FieldError`."""
         if value is None:
             return None

@@ -18,7 +18,6 @@ from typing import Literal, NoReturn, TypeAlias, Union
 
 Operation: TypeAlias = Literal["+", "-", "*", "//", "%", "max", "min"]
 Relation: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-ListFeature: TypeAlias = Literal["length", "smallest", "largest", "gcd"]
 
 NEGATED: dict[Relation, Relation] = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -122,13 +121,11 @@ class Variable(_TermOperators):
 class Feature(_TermOperators):
     """A number read off a field that holds a list; an unset list is empty.
 
-    ``length`` counts, ``smallest`` and ``largest`` are the least and the greatest entry (0 if
-    empty), ``gcd`` is the greatest common divisor (0 if empty): ``n`` divides every entry
-    exactly when it divides the gcd.
+    The field says which there are, and how each is read (`Sizes.reading`).
     """
 
     name: str
-    feature: ListFeature
+    feature: str
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -455,6 +452,22 @@ def fields_of(*nodes: Node) -> frozenset[str]:
         seen.add(id(node))
         if isinstance(node, (Variable, BoolVariable, Feature)):
             found.add(node.name)
+        stack.extend(children(node))
+    return frozenset(found)
+
+
+def features_in(*nodes: Node) -> frozenset[tuple[str, str]]:
+    """Features that the trees read, through derived quantities too: a field's name and which."""
+    found: set[tuple[str, str]] = set()
+    seen: set[int] = set()
+    stack: list[Node] = list(nodes)
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Feature):
+            found.add((node.name, node.feature))
         stack.extend(children(node))
     return frozenset(found)
 

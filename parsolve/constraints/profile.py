@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, cached_property
 from itertools import compress
-from math import gcd
 from operator import is_not
 from typing import Any as Anything
 from typing import TypeAlias
@@ -145,6 +144,10 @@ class Profile:
     more_is_better: frozenset[str] = frozenset({"headroom"})
     """Numbers of bytes of which people want more."""
     disagreements: tuple[Disagreement, ...] = ()
+    stages_about: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """What happens in each stage, where a configuration may die late."""
+    bare_switches: bool = False
+    """Whether the framework's switches are bare (``--x``), not ``--x true``."""
     claims: tuple[Claim, ...] = ()
     """What is said of the rules, for all sizes."""
     shown: tuple[str, ...] = ()
@@ -488,11 +491,8 @@ def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Kn
         if field.name in left_out:
             continue
         if isinstance(field, Sizes):
-            entries = value or ()
-            known[f"{field.name}.length"] = len(entries)
-            known[f"{field.name}.smallest"] = min(entries, default=0)
-            known[f"{field.name}.largest"] = max(entries, default=0)
-            known[f"{field.name}.gcd"] = gcd(*entries)
+            for feature, number in field.features(value).items():
+                known[f"{field.name}.{feature}"] = number
         elif isinstance(field, Size) and value is None:
             known[field.name] = field.unset
         else:

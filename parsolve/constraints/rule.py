@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from parsolve.constraints.formula import Formula, Truth, fields_of
 
@@ -12,13 +13,15 @@ ALWAYS = Truth(value=True)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the framework decides this: a file and a function in it."""
+    """Where the framework decides this: a file and a function in it, and the lines that raise."""
 
     file: str
     function: str
+    lines: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.file} · {self.function}"
+        lines = f":{','.join(map(str, self.lines))}" if self.lines else ""
+        return f"{self.file}{lines} · {self.function}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +74,16 @@ class Rule:
 class Notice:
     """Something accepted that the user should know: shown where ``when`` holds.
 
-    Where it is not ``launchable``, no launch line is offered.
+    A ``change`` is one that the framework makes to the configuration in silence, a ``hazard``
+    something that it takes and that hurts or trains wrongly. Where it is not ``launchable``, no
+    launch line is offered.
     """
 
     id: str
     when: Formula
     reason: str
     source: Source
+    kind: Literal["warning", "change", "hazard"] = "warning"
     launchable: bool = True
 
 

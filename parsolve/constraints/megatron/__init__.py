@@ -1,0 +1,106 @@
+"""Megatron-Core 0.19.2: every place where a configuration can die, in Megatron's order.
+
+Source: the megatron-core wheel of that version, files and lines as each rule says.
+"""
+
+from itertools import combinations
+
+from parsolve.constraints.formula import implies
+from parsolve.constraints.megatron import fields as f
+from parsolve.constraints.megatron import quantities as q
+from parsolve.constraints.megatron.arguments import ARGUMENTS
+from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
+from parsolve.constraints.megatron.config import CONFIG
+from parsolve.constraints.megatron.notices import NOTICES
+from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+
+AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
+
+MEGATRON = Profile(
+    name="megatron",
+    title="Megatron-Core 0.19.2",
+    fields=f.FIELDS,
+    derived=q.DERIVED,
+    rules=(*ARGUMENTS, *CONFIG, *GROUPS, *MODEL, *FIRST_STEP),
+    warnings=NOTICES,
+    run_time_checks=(),
+    input_checks=(
+        InputCheck(
+            implies(f.model_kind == "dense", f.num_experts == 0),
+            "model_kind is dense, yet num_experts is given; drop one of the two",
+        ),
+    ),
+    axes=tuple(axis.name for axis in AXES),
+    modes=tuple(
+        frozenset(axis.name for axis in axes)
+        for size in range(len(AXES) + 1)
+        for axes in combinations(AXES, size)
+    ),
+    searched=tuple(axis.name for axis in AXES),
+    offers=(
+        Offer(
+            ("ep_size", "expert_tp_size"),
+            given="model_kind",
+            unknown="unknown",
+            value="moe",
+            otherwise="dense",
+            about="The model has routed experts, or has none.",
+            assumption="Nothing says that the model has routed experts, so EP and expert TP are "
+            "not offered; --moe (or the number of experts) offers them.",
+            implied_by=("num_experts", "moe_intermediate_size"),
+        ),
+    ),
+    canonical={},
+    preferences=(
+        Preference(q.model_parallel_size, "smaller tp * pp * cp first"),
+        Preference(f.pp_size, "fewer pipeline stages first"),
+        Preference(f.cp_size, "less context parallelism first"),
+        Preference(q.expert_tp_size, "whole experts first"),
+        Preference(0 - f.ep_size, "wider expert groups first"),
+    ),
+    world="world_size",
+    objective="dp",
+    launchers=(
+        "launcher",
+        {
+            "torchrun": "torchrun --nnodes {nodes} --nproc_per_node {node} {rendezvous}"
+            "pretrain_gpt.py",
+            "srun": "srun -N {nodes} --ntasks-per-node {node} python pretrain_gpt.py",
+        },
+    ),
+    bare_switches=True,
+    nodes="num_nodes",
+    node="gpus_per_node",
+    domain="nvlink_domain_size",
+    stages_about={
+        "arguments": "refused by validate_args, before anything runs",
+        "batch": "refused by the micro-batch calculator",
+        "config": "dies where the model's configuration object is made",
+        "groups": "dies in initialize_model_parallel, on every GPU",
+        "model": "dies while the model is built",
+        "first-step": "dies in the first training step",
+    },
+    summary=(
+        Column("data_parallel_size", "dp"),
+        Column("expert_data_parallel_size", "expert dp", q.is_moe),
+        Column("microbatches", "micro-batches"),
+        Column("global_batch", "batch"),
+        Column("bubble", "bubble ‰", f.pp_size > 1),
+    ),
+    short_names={
+        "dp": "data_parallel_size",
+        "expert_dp": "expert_data_parallel_size",
+        "nodes": "num_nodes",
+    },
+    less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
+    shown=(
+        "world_size",
+        "gpus_per_node",
+        "nvlink_domain_size",
+        "tp_size",
+        "pp_size",
+        "cp_size",
+        "ep_size",
+        "expert_tp_size",
+    ),
+)

@@ -1,0 +1,287 @@
+"""Derived quantities of Megatron-Core: both grids, batches, chunks of layers, the bubble."""
+
+from parsolve.constraints.formula import (
+    Named,
+    NamedFormula,
+    all_of,
+    any_of,
+    divides,
+    if_,
+    known_where,
+    largest,
+    quotient,
+)
+from parsolve.constraints.megatron import fields as f
+
+ASSUMED_GPUS_PER_NODE = 8
+"""GPUs per node where nobody said."""
+
+_usual_node = if_(
+    divides(8, f.world_size),
+    8,
+    if_(divides(4, f.world_size), 4, if_(divides(2, f.world_size), 2, 1)),
+)
+gpus_per_node = Named(
+    "gpus_per_node",
+    largest(
+        1,
+        if_(
+            f.gpus_per_node == 0,
+            if_(f.world_size <= ASSUMED_GPUS_PER_NODE, f.world_size, _usual_node),
+            f.gpus_per_node,
+        ),
+    ),
+    about="GPUs per OS node, after auto.",
+)
+nvlink_domain_size = Named(
+    "nvlink_domain_size",
+    largest(1, if_(f.nvlink_domain_size == 0, gpus_per_node, f.nvlink_domain_size)),
+    about="GPUs per NVLink domain, after auto.",
+)
+num_nodes = Named("num_nodes", quotient(f.world_size, gpus_per_node), about="OS nodes.")
+
+# --- the dense grid: tp x cp x dp x pp --------------------------------------------------------
+
+gtp_size = Named(
+    "gtp_size",
+    if_(f.weight_shards == 0, 1, largest(1, f.weight_shards // f.tp_size)),
+    about="Ranks that gather a weight's shards again (GTP): weight shards / tp.",
+)
+model_parallel_size = Named(
+    "model_parallel_size",
+    f.tp_size * f.pp_size * f.cp_size * gtp_size,
+    about="tp * pp * cp (times GTP).",
+)
+data_parallel_size = Named(
+    "data_parallel_size",
+    quotient(f.world_size, model_parallel_size),
+    about="Distinct batches per step: world / (tp * pp * cp). Neither ep nor etp divides it.",
+)
+dp_cp_size = Named(
+    "dp_cp_size",
+    data_parallel_size * f.cp_size,
+    about="Ranks that hold the same dense weights: dp * cp.",
+)
+shard_group_size = Named(
+    "shard_group_size",
+    quotient(dp_cp_size, f.optimizer_instances),
+    about="Ranks that a distributed optimizer shards dense states over: dp * cp / instances.",
+)
+
+# --- the expert grid: etp x ep x expert-dp x pp -----------------------------------------------
+
+expert_tp_size = Named(
+    "expert_tp_size",
+    largest(1, if_(f.expert_tp_size == 0, f.tp_size, f.expert_tp_size)),
+    about="Ranks that split each expert: etp, or tp where it is not given.",
+)
+expert_gtp_size = Named(
+    "expert_gtp_size",
+    if_(f.expert_weight_shards == 0, 1, largest(1, f.expert_weight_shards // expert_tp_size)),
+    about="Ranks that gather an expert weight's shards again: expert weight shards / etp.",
+)
+expert_model_parallel_size = Named(
+    "expert_model_parallel_size",
+    expert_tp_size * f.ep_size * f.pp_size * expert_gtp_size,
+    about="etp * ep * pp. Experts ignore cp.",
+)
+expert_data_parallel_size = Named(
+    "expert_data_parallel_size",
+    quotient(f.world_size, expert_model_parallel_size),
+    about="Copies of each expert: world / (etp * ep * pp).",
+)
+expert_shard_size = Named(
+    "expert_shard_size",
+    quotient(expert_data_parallel_size, f.optimizer_instances),
+    about="Ranks that a distributed optimizer shards experts over.",
+)
+ep_group_size = Named(
+    "ep_group_size", f.ep_size * expert_tp_size, about="Ranks that hold all experts of a layer."
+)
+is_moe = NamedFormula(
+    "is_moe",
+    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
+    about="The model is known to have routed experts.",
+)
+experts_per_rank = Named(
+    "experts_per_rank",
+    known_where(f.num_experts > 0, quotient(f.num_experts, f.ep_size)),
+    about="Routed experts per rank and layer.",
+)
+
+# --- what Megatron changes in silence -----------------------------------------------------------
+
+sequence_parallel = NamedFormula(
+    "sequence_parallel",
+    all_of(f.sequence_parallel, f.tp_size > 1),
+    about="Sequence parallelism, after Megatron switches it off where tp is 1.",
+)
+distributed_optimizer = NamedFormula(
+    "distributed_optimizer",
+    all_of(any_of(f.distributed_optimizer, f.megatron_fsdp), ~f.freeze_all_layers),
+    about="The distributed optimizer, after FSDP switches it on and freezing off.",
+)
+is_emerging = NamedFormula(
+    "is_emerging",
+    all_of(f.optimizer != "adam", f.optimizer != "sgd"),
+    about="An optimizer that works on whole layers.",
+)
+
+# --- batch --------------------------------------------------------------------------------------
+
+micro_batch = Named(
+    "micro_batch", largest(1, f.micro_batch), about="Sequences per forward pass; 1 if unset."
+)
+sequences_per_pass = Named(
+    "sequences_per_pass",
+    micro_batch * data_parallel_size,
+    about="Sequences of one forward pass on every data-parallel rank: micro-batch * dp.",
+)
+requested_global_batch = Named(
+    "requested_global_batch",
+    if_(f.global_batch == 0, sequences_per_pass, f.global_batch),
+    about="Sequences per optimizer step, before rounding.",
+)
+microbatches = Named(
+    "microbatches",
+    if_(
+        f.decrease_batch,
+        requested_global_batch // (sequences_per_pass * gtp_size),
+        quotient(requested_global_batch, sequences_per_pass * gtp_size),
+    ),
+    about="Micro-batches per rank and step: global batch / (micro-batch * dp).",
+)
+global_batch = Named(
+    "global_batch",
+    microbatches * sequences_per_pass * gtp_size,
+    about="Sequences per optimizer step.",
+)
+tokens_per_step = Named(
+    "tokens_per_step",
+    known_where(f.seq_length > 0, global_batch * f.seq_length),
+    about="Tokens per optimizer step.",
+)
+eval_sequences = Named(
+    "eval_sequences",
+    if_(f.eval_micro_batch == 0, micro_batch, largest(1, f.eval_micro_batch)) * data_parallel_size,
+    about="Sequences of one forward pass of evaluation.",
+)
+eval_global_batch = Named(
+    "eval_global_batch",
+    if_(f.eval_global_batch == 0, requested_global_batch, f.eval_global_batch),
+    about="Sequences per step of evaluation; the training batch where it is not given.",
+)
+
+# --- the pipeline: layers by rank and chunk -------------------------------------------------------
+
+counted_layers = Named(
+    "counted_layers",
+    f.num_hidden_layers + if_(f.account_for_embedding, 1, 0) + if_(f.account_for_loss, 1, 0),
+    about="Layers that the stages share, with the embedding and the loss where they count.",
+)
+is_uneven = NamedFormula(
+    "is_uneven",
+    any_of(f.first_stage_layers != 0, f.last_stage_layers != 0),
+    about="The first or the last stage has a number of layers of its own.",
+)
+has_layout = NamedFormula(
+    "has_layout", f.pipeline_layout.length > 0, about="Every stage is stated by a layout."
+)
+virtual_stages = Named(
+    "virtual_stages",
+    if_(
+        has_layout,
+        quotient(f.pipeline_layout.length, f.pp_size),
+        if_(
+            f.layers_per_virtual_stage > 0,
+            quotient(quotient(counted_layers, f.pp_size), largest(1, f.layers_per_virtual_stage)),
+            largest(1, f.virtual_stages),
+        ),
+    ),
+    about="Chunks of layers per pipeline rank; 1 where the schedule is not interleaved.",
+)
+is_interleaved = NamedFormula(
+    "is_interleaved", virtual_stages > 1, about="The schedule is interleaved."
+)
+middle_stages = Named(
+    "middle_stages",
+    f.pp_size - if_(f.first_stage_layers != 0, 1, 0) - if_(f.last_stage_layers != 0, 1, 0),
+    about="Pipeline ranks whose number of layers is not stated.",
+)
+middle_layers = Named(
+    "middle_layers",
+    f.num_hidden_layers - f.first_stage_layers - f.last_stage_layers,
+    about="Layers that those ranks share.",
+)
+layers_per_stage = Named(
+    "layers_per_stage",
+    known_where(
+        all_of(f.num_hidden_layers > 0, ~has_layout),
+        if_(
+            is_uneven,
+            if_(middle_stages > 0, quotient(middle_layers, largest(1, middle_stages)), 0),
+            quotient(counted_layers, f.pp_size),
+        ),
+    ),
+    about="Layers of each middle pipeline rank, the embedding and the loss where they count.",
+)
+microbatch_group_size = Named(
+    "microbatch_group_size",
+    largest(1, if_(f.microbatch_group_size == 0, f.pp_size, f.microbatch_group_size)),
+    about="Micro-batches that a chunk takes in a row; pp where it is not given.",
+)
+bubble = Named(
+    "bubble",
+    1000 * (f.pp_size - 1) // largest(1, microbatches * virtual_stages + f.pp_size - 1),
+    about="Idle share of the pipeline, per mille: (p-1) / (m+p-1), m times the chunks.",
+)
+
+# --- model ----------------------------------------------------------------------------------------
+
+num_query_groups = Named(
+    "num_query_groups",
+    if_(f.num_key_value_heads == 0, f.num_attention_heads, f.num_key_value_heads),
+    about="Key/value heads; one for each attention head where nothing is given.",
+)
+linear_key_heads = Named(
+    "linear_key_heads",
+    if_(f.linear_key_heads == 0, 16, f.linear_key_heads),
+    about="Key heads of gated delta net; 16 where nothing is given.",
+)
+linear_value_heads = Named(
+    "linear_value_heads",
+    if_(f.linear_value_heads == 0, 32, f.linear_value_heads),
+    about="Value heads of gated delta net; 32 where nothing is given.",
+)
+padded_vocab_size = Named(
+    "padded_vocab_size",
+    known_where(
+        f.vocab_size > 0,
+        (f.vocab_size + (128 * f.tp_size - 1)) // (128 * f.tp_size) * (128 * f.tp_size),
+    ),
+    about="Rows of the embedding table, padded to a multiple of 128 * tp.",
+)
+
+DERIVED = (
+    gpus_per_node,
+    nvlink_domain_size,
+    num_nodes,
+    model_parallel_size,
+    data_parallel_size,
+    dp_cp_size,
+    shard_group_size,
+    expert_tp_size,
+    expert_data_parallel_size,
+    ep_group_size,
+    experts_per_rank,
+    sequence_parallel,
+    distributed_optimizer,
+    micro_batch,
+    microbatches,
+    global_batch,
+    tokens_per_step,
+    virtual_stages,
+    layers_per_stage,
+    bubble,
+    padded_vocab_size,
+)
