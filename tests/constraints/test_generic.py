@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from parsolve.constraints.fields import FieldError
+from parsolve.constraints.fields import GIB, FieldError
 from parsolve.constraints.formula import fields_of
 from parsolve.constraints.generic import GENERIC
 from parsolve.constraints.generic.communication import VOLUMES
-from parsolve.constraints.memory.account import GIB
 from parsolve.constraints.models.config import shape_of
 from parsolve.constraints.models.parameters import facts
 from parsolve.constraints.profile import Config

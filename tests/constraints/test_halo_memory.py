@@ -11,13 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from parsolve.constraints.fields import FieldError
+from parsolve.constraints.fields import GIB, FieldError
 from parsolve.constraints.generic import GENERIC
 from parsolve.constraints.halo import HALO
 from parsolve.constraints.memory.policy import POLICIES
 from parsolve.solver.memory import usage
 
-GIB = 2**30
 Given = dict[str, Any]
 
 DENSE: Given = {

@@ -1,10 +1,11 @@
 """The memory account of the generic profile, and the bound that a GPU sets."""
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.generic import communication as c
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import memory as a
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.account import GIB, Account, Assumption, Need, Part
+from parsolve.constraints.memory.account import Account, Assumption, Need, Part
 from parsolve.constraints.rule import Example, Rule, Source
 
 NEEDS = (

@@ -6,6 +6,7 @@ end, when the gradients are there and the activations are gone. The account is c
 measured runs in ``benchmarks/accuracy.py``.
 """
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import (
     Named,
     NamedFormula,
@@ -47,7 +48,7 @@ from parsolve.constraints.halo.states import (
     whole_layer,
 )
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.account import GIB, Account, Assumption, Need, Part
+from parsolve.constraints.memory.account import Account, Assumption, Need, Part
 from parsolve.constraints.memory.terms import (
     CUDA_CONTEXT,
     END_OF_BACKWARD,

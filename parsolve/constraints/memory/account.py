@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Variable
 
-GIB = 2**30
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:

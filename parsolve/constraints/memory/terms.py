@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import (
     Const,
     Named,
@@ -15,7 +16,6 @@ from parsolve.constraints.formula import (
     smallest,
 )
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.account import GIB
 
 BF16 = 2
 FP32 = 4
