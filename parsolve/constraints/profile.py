@@ -84,6 +84,19 @@ class Column:
     where: Formula = ALWAYS
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """A field whose value, where it is not given, follows from ``by`` where ``where`` holds.
+
+    Both are named by any spelling. It is what the derived quantity comes to: a launch line says it.
+    """
+
+    field: str
+    by: str
+    quantity: str
+    where: Formula = ALWAYS
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A point on which the framework's own sources differ, and what this profile takes."""
@@ -125,6 +138,8 @@ class Profile:
     """Derived quantities that a table of configurations shows."""
     launchers: tuple[str, Mapping[str, str]]
     """The field that names the process launcher, and each one's command line."""
+    settled: tuple[Settled, ...]
+    """Fields that a launch line states because another one decides them."""
     nodes: str
     """Derived quantity that counts OS nodes."""
     node: str
@@ -175,6 +190,12 @@ class Profile:
                 if spelling:
                     result[spelling] = field.name
         return result | {field.name: field.name for field in self.fields}
+
+    def hint(self, word: str, *others: str) -> str:
+        """What an unknown word may have meant: a spelling, one of ``others``, or elsewhere's."""
+        from parsolve.constraints.elsewhere import elsewhere  # noqa: PLC0415  (it knows us)
+
+        return elsewhere(self, word) or suggestion(word, (*others, *self.spellings))
 
     @cached_property
     def _slots(self) -> Mapping[str, tuple[str, int, Callable[[object], object]]]:
@@ -405,8 +426,7 @@ class Profile:
         for spelling, value in given.items():
             slot = slots.get(spelling)
             if slot is None:
-                known = tuple(self.spellings)
-                message = f"unknown field {spelling!r}{suggestion(str(spelling), known)}"
+                message = f"unknown field {spelling!r}{self.hint(str(spelling))}"
                 raise FieldError(message)
             name, index, parse = slot
             if by.setdefault(name, spelling) != spelling:
@@ -521,6 +541,7 @@ __all__ = [
     "Offer",
     "Preference",
     "Profile",
+    "Settled",
     "Source",
     "holds",
 ]

@@ -2,13 +2,20 @@
 
 from itertools import combinations
 
-from parsolve.constraints.formula import implies
+from parsolve.constraints.formula import all_of, implies
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
 from parsolve.constraints.generic.account import ACCOUNT, BOUNDS
 from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import (
+    Column,
+    InputCheck,
+    Offer,
+    Preference,
+    Profile,
+    Settled,
+)
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
 
@@ -63,6 +70,20 @@ GENERIC = Profile(
             "accelerate": "accelerate launch --num_machines {nodes} --num_processes {world} SCRIPT",
             "deepspeed": "deepspeed --num_nodes {nodes} --num_gpus {node} SCRIPT",
         },
+    ),
+    settled=(
+        Settled(
+            "gradient_accumulation_steps",
+            by="global_batch",
+            quantity="microbatches",
+            where=all_of(f.pp_size <= 1, ~q.is_batch_stated),
+        ),
+        Settled(
+            "num_microbatches",
+            by="global_batch",
+            quantity="microbatches",
+            where=all_of(f.pp_size > 1, ~q.is_batch_stated),
+        ),
     ),
     nodes="num_nodes",
     node="gpus_per_node",

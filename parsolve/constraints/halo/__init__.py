@@ -30,7 +30,14 @@ from parsolve.constraints.halo.run_time import RUN_TIME_CHECKS
 from parsolve.constraints.halo.sharding import FSDP, HSDP
 from parsolve.constraints.halo.topology import TOPOLOGY
 from parsolve.constraints.halo.trainer import TRAINER
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import (
+    Column,
+    InputCheck,
+    Offer,
+    Preference,
+    Profile,
+    Settled,
+)
 
 MODE_ORDER = ("ep", "ep etp", "ep cp", "ep tp", "etp", "tp", "cp", "", "pp ep", "pp etp", "pp")
 """Modes in the order in which the framework's guide says to reach for them."""
@@ -118,6 +125,14 @@ HALO = Profile(
             "torchrun": "torchrun --nnodes {nodes} --nproc_per_node {node} {rendezvous}SCRIPT",
             "accelerate": "accelerate launch --num_machines {nodes} --num_processes {world} SCRIPT",
         },
+    ),
+    settled=(
+        Settled(
+            "gradient_accumulation_steps",
+            by="global_batch",
+            quantity="accumulation_steps",
+            where=f.pp_size <= 1,
+        ),
     ),
     nodes="num_nodes",
     node="gpus_per_node",
