@@ -170,9 +170,9 @@ def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
         if isinstance(field, Sizes):
             lines.append(f"if {name}_entries is None: {name}_entries = ()")
             lines.append(
-                f"{name}_length, {name}_smallest, {name}_largest, {name}_gcd = "
+                f"{name}_length, {name}_smallest, {name}_largest, {name}_gcd, {name}_total = "
                 f"(len({name}_entries), min({name}_entries), max({name}_entries), "
-                f"gcd(*{name}_entries)) if {name}_entries else (0, 0, 0, 0)"
+                f"gcd(*{name}_entries), sum({name}_entries)) if {name}_entries else (0, 0, 0, 0, 0)"
             )
         elif isinstance(field, Size) and field.optional:
             lines.append(f"if {name} is None: {name} = {field.unset}")

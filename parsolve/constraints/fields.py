@@ -239,6 +239,11 @@ class Sizes(_Spelling):
         """The greatest common divisor of the entries; 0 if there is none."""
         return Feature(self.name, "gcd")
 
+    @property
+    def total(self) -> Feature:
+        """The sum of the entries; 0 if there is none."""
+        return Feature(self.name, "total")
+
     def parse(self, value: object) -> tuple[int, ...] | None:
         """Return the value as this field holds it, or raise `FieldError`."""
         if value is None:

@@ -18,7 +18,7 @@ from typing import Literal, NoReturn, TypeAlias, Union
 
 Operation: TypeAlias = Literal["+", "-", "*", "//", "%", "max", "min"]
 Relation: TypeAlias = Literal["==", "!=", "<", "<=", ">", ">="]
-ListFeature: TypeAlias = Literal["length", "smallest", "largest", "gcd"]
+ListFeature: TypeAlias = Literal["length", "smallest", "largest", "gcd", "total"]
 
 NEGATED: dict[Relation, Relation] = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -124,7 +124,7 @@ class Feature(_TermOperators):
 
     ``length`` counts, ``smallest`` and ``largest`` are the least and the greatest entry (0 if
     empty), ``gcd`` is the greatest common divisor (0 if empty): ``n`` divides every entry
-    exactly when it divides the gcd.
+    exactly when it divides the gcd; ``total`` is their sum.
     """
 
     name: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -34,18 +35,20 @@ from parsolve.constraints.formula import (
 )
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
-from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
+from parsolve.constraints.rule import (
+    ALWAYS,
+    InputCheck,
+    Notice,
+    Rule,
+    RunTimeCheck,
+    Source,
+)
 
 Known: TypeAlias = dict[str, int | str | bool]
 """Values as formulas read them, by field name or ``name.feature``."""
 
-
-@dataclass(frozen=True, slots=True)
-class InputCheck:
-    """Something that makes no question at all: reported as misuse, not as a verdict."""
-
-    requires: Formula
-    message: str
+PLACE = re.compile(r"\{([a-z0-9_.]+)\}")
+"""Where the message of an `InputCheck` states a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +221,7 @@ class Profile:
             return self.input_checks
         return (
             *self.input_checks,
+            *account.checks,
             *(
                 InputCheck(
                     implies(account.limit > 0, need.met),
@@ -441,8 +445,12 @@ class Profile:
     def checked(self, values: Values) -> Config:
         """The configuration of these parsed values, or `FieldError` if it is no question."""
         for check in self._failed_inputs(values):
-            raise FieldError(self.questions[check].message)
+            raise FieldError(self._told(check, values))
         return Config(self, values)
+
+    def _told(self, check: int, values: Values) -> str:
+        known = read_values(self, values)
+        return PLACE.sub(lambda place: str(known[place[1]]), self.questions[check].message)
 
     def is_question(self, values: Values) -> bool:
         """Whether these parsed values together make a question."""
@@ -513,6 +521,7 @@ def read_values(profile: Profile, values: Values, but: Iterable[str] = ()) -> Kn
             known[f"{field.name}.smallest"] = min(entries, default=0)
             known[f"{field.name}.largest"] = max(entries, default=0)
             known[f"{field.name}.gcd"] = gcd(*entries)
+            known[f"{field.name}.total"] = sum(entries)
         elif isinstance(field, Size) and value is None:
             known[field.name] = field.unset
         else:
