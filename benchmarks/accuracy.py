@@ -20,10 +20,9 @@ from itertools import combinations
 from pathlib import Path
 from statistics import median
 
+from parsolve.constraints.fields import GIB
 from parsolve.solver.memory import usage
 from tests.halo_memory import RUNS, Run, rows, runs
-
-GIB = 2**30
 
 
 @dataclass(frozen=True)

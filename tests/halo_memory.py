@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Misuse
+from parsolve.constraints.fields import GIB, Misuse
 from parsolve.constraints.memory.hardware import gpu_named
 from parsolve.constraints.profile import Config
 from parsolve.solver.huggingface import read_model_facts
@@ -95,7 +95,7 @@ def runs(path: Path = RUNS) -> Iterator[Run | str]:
             except Misuse as error:
                 yield f"{name}: {error}"
                 continue
-            yield Run(row, config, None if out_of_memory else round(row["peak_mem_gib"] * 2**30))
+            yield Run(row, config, None if out_of_memory else round(row["peak_mem_gib"] * GIB))
 
 
 def fields(row: Row) -> dict[str, Any]:

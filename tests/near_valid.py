@@ -232,8 +232,9 @@ REFERENCE_FIELDS = frozenset(inspect.signature(reference.validate).parameters)
 
 
 MEMORY_ONLY = FACT_NAMES | {
+    "model_changes",
     "gpu_memory",
-    "global_batch",
+    "requested_global_batch",
     "precision_policy",
     "weight_bytes",
     "gradient_bytes",

@@ -8,7 +8,7 @@ from typing import Any, TextIO
 from parsolve.cli.plot import scatter
 from parsolve.cli.screen import Screen
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
+from parsolve.constraints.fields import GIB, Bytes, Field, Flag, Size, Sizes, gib, size_text
 from parsolve.constraints.memory.account import NEAR_PERCENT
 from parsolve.constraints.profile import Column, Profile, holds
 from parsolve.solver.answer import (
@@ -281,7 +281,7 @@ def show_memory(screen: Screen, answer: Memory) -> None:
     for name, size in sorted(sizes.items(), key=lambda part: (part[0] == "total", -part[1])):
         filled = round(BAR * size / whole)
         bar = screen.styled("#" * filled, style if name == "total" else "") + "." * (BAR - filled)
-        screen.line(f"  {name:<12} {size / 2**30:>8.2f} GiB  {bar}  {100 * size / whole:5.1f}%")
+        screen.line(f"  {name:<12} {size / GIB:>8.2f} GiB  {bar}  {100 * size / whole:5.1f}%")
     screen.line()
     if answer.experts is not None:
         shares = (f"{gib(size)} of {part}" for part, size in answer.experts.items())

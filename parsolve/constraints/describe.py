@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 
 from parsolve.constraints.evaluate import formula_source, term_source
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import (
     NEGATED,
     UNDEFINED,
@@ -135,8 +136,6 @@ def _grouped(formula: Formula, around: type[All | Any]) -> str:
     text = words(formula)
     return f"({text})" if isinstance(formula, around) and len(formula.parts) > 1 else text
 
-
-GIB = 2**30
 
 Fact: TypeAlias = tuple[str, tuple[str, ...]]
 """One fact as text, and the ``name = value`` statements that it makes."""

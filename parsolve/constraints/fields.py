@@ -107,9 +107,12 @@ class Size(Variable, _Spelling):
         return value
 
 
+MIB = 2**20
+GIB = 2**30
+
 BYTE_UNITS = {
-    "": 2**30, "gib": 2**30, "gi": 2**30, "g": 2**30, "gb": 10**9, "tib": 2**40, "tb": 10**12,
-    "mib": 2**20, "mb": 10**6, "b": 1,
+    "": GIB, "gib": GIB, "gi": GIB, "g": GIB, "gb": 10**9, "tib": 2**40, "tb": 10**12,
+    "mib": MIB, "mb": 10**6, "b": 1,
 }  # fmt: skip
 """Bytes in a unit; a bare number of a GPU's memory means GiB, as vendors' "80 GB" do."""
 
@@ -119,7 +122,7 @@ PLAIN_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?")
 MOST_GIB = 2_000
 """A bare number from here on is in another unit: nvidia-smi prints MiB."""
 
-FEWEST_BYTES = 2**20
+FEWEST_BYTES = MIB
 """A bare number from here on is a number of bytes: no GPU has a million GiB."""
 
 
@@ -230,6 +233,7 @@ class Sizes(_Spelling):
             "largest": "max(entries)",
             "gcd": "gcd(*entries)",
             "product": "prod(entries)",
+            "total": "sum(entries)",
         }
     )
     separator: ClassVar[str] = ","
@@ -273,6 +277,11 @@ class Sizes(_Spelling):
         """The product of the entries; 0 if there is none."""
         return Feature(self.name, "product")
 
+    @property
+    def total(self) -> Feature:
+        """The sum of the entries; 0 if there is none."""
+        return Feature(self.name, "total")
+
     def parse(self, value: object) -> tuple[Any, ...] | None:
         """Return the value as this field holds it, or raise `FieldError`."""
         if value is None:
@@ -298,12 +307,12 @@ class Sizes(_Spelling):
 
 def gib(size: int) -> str:
     """Bytes as people compare them: ``79.65 GiB``."""
-    return f"{size / 2**30:.2f} GiB"
+    return f"{size / GIB:.2f} GiB"
 
 
 def size_text(size: int) -> str:
     """Bytes as an option takes them: ``80GiB``, ``80GB``, or the plain number."""
-    for unit, name in ((2**30, "GiB"), (10**9, "GB"), (2**20, "MiB")):
+    for unit, name in ((GIB, "GiB"), (10**9, "GB"), (MIB, "MiB")):
         if size % unit == 0:
             return f"{size // unit}{name}"
     return f"{size}B"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
@@ -33,18 +34,20 @@ from parsolve.constraints.formula import (
 )
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
-from parsolve.constraints.rule import ALWAYS, Notice, Rule, RunTimeCheck, Source
+from parsolve.constraints.rule import (
+    ALWAYS,
+    InputCheck,
+    Notice,
+    Rule,
+    RunTimeCheck,
+    Source,
+)
 
 Known: TypeAlias = dict[str, int | str | bool]
 """Values as formulas read them, by field name or ``name.feature``."""
 
-
-@dataclass(frozen=True, slots=True)
-class InputCheck:
-    """Something that makes no question at all: reported as misuse, not as a verdict."""
-
-    requires: Formula
-    message: str
+PLACE = re.compile(r"\{([a-z0-9_.]+)\}")
+"""Where the message of an `InputCheck` states a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,19 @@ class Column:
 
     quantity: str
     heading: str
+    where: Formula = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Settled:
+    """A field whose value, where it is not given, follows from ``by`` where ``where`` holds.
+
+    Both are named by any spelling. It is what the derived quantity comes to: a launch line says it.
+    """
+
+    field: str
+    by: str
+    quantity: str
     where: Formula = ALWAYS
 
 
@@ -124,6 +140,8 @@ class Profile:
     """Derived quantities that a table of configurations shows."""
     launchers: tuple[str, Mapping[str, str]]
     """The field that names the process launcher, and each one's command line."""
+    settled: tuple[Settled, ...]
+    """Fields that a launch line states because another one decides them."""
     nodes: str
     """Derived quantity that counts OS nodes."""
     node: str
@@ -179,6 +197,12 @@ class Profile:
                     result[spelling] = field.name
         return result | {field.name: field.name for field in self.fields}
 
+    def hint(self, word: str, *others: str) -> str:
+        """What an unknown word may have meant: a spelling, one of ``others``, or elsewhere's."""
+        from parsolve.constraints.elsewhere import elsewhere  # noqa: PLC0415  (it knows us)
+
+        return elsewhere(self, word) or suggestion(word, (*others, *self.spellings))
+
     @cached_property
     def _slots(self) -> Mapping[str, tuple[str, int, Callable[[object], object]]]:
         """By spelling: the field's name, its place among the values, and its parser."""
@@ -200,6 +224,7 @@ class Profile:
             return self.input_checks
         return (
             *self.input_checks,
+            *account.checks,
             *(
                 InputCheck(
                     implies(account.limit > 0, need.met),
@@ -408,8 +433,7 @@ class Profile:
         for spelling, value in given.items():
             slot = slots.get(spelling)
             if slot is None:
-                known = tuple(self.spellings)
-                message = f"unknown field {spelling!r}{suggestion(str(spelling), known)}"
+                message = f"unknown field {spelling!r}{self.hint(str(spelling))}"
                 raise FieldError(message)
             name, index, parse = slot
             if by.setdefault(name, spelling) != spelling:
@@ -424,8 +448,12 @@ class Profile:
     def checked(self, values: Values) -> Config:
         """The configuration of these parsed values, or `FieldError` if it is no question."""
         for check in self._failed_inputs(values):
-            raise FieldError(self.questions[check].message)
+            raise FieldError(self._told(check, values))
         return Config(self, values)
+
+    def _told(self, check: int, values: Values) -> str:
+        known = read_values(self, values)
+        return PLACE.sub(lambda place: str(known[place[1]]), self.questions[check].message)
 
     def is_question(self, values: Values) -> bool:
         """Whether these parsed values together make a question."""
@@ -521,6 +549,7 @@ __all__ = [
     "Offer",
     "Preference",
     "Profile",
+    "Settled",
     "Source",
     "holds",
 ]

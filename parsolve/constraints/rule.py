@@ -88,6 +88,17 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class InputCheck:
+    """Something that makes no question at all: reported as misuse, not as a verdict.
+
+    ``message`` states values as ``{name}`` or ``{name.feature}``.
+    """
+
+    requires: Formula
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunTimeCheck:
     """A check that needs the running job or the loaded model: listed, never decided here."""
 

@@ -9,7 +9,7 @@ from typing import Any as Anything
 from typing import assert_never
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, Flag, Misuse, Size, Sizes, suggestion
+from parsolve.constraints.fields import Choice, Flag, Misuse, Size, Sizes
 from parsolve.constraints.formula import (
     Formula,
     Named,
@@ -268,7 +268,7 @@ def _quantity(profile: Profile, text: str) -> Term:
 def _field_name(profile: Profile, spelling: str) -> str:
     name = profile.spellings.get(spelling.replace("-", "_")) or profile.spellings.get(spelling)
     if name is None:
-        message = f"unknown knob {spelling!r}{suggestion(spelling, tuple(profile.spellings))}"
+        message = f"unknown knob {spelling!r}{profile.hint(spelling)}"
         raise QueryError(message)
     return name
 
@@ -315,7 +315,7 @@ def assumptions(query: Query) -> tuple[Caution, ...]:
         )
         for offer in query.assumed
     )
-    return (*offered, *_of_memory(query))
+    return (*offered, *_of_memory(query), *_left_out(query))
 
 
 def _of_memory(query: Query) -> Iterator[Caution]:
@@ -335,6 +335,30 @@ def _of_memory(query: Query) -> Iterator[Caution]:
             because="",
             source="parsolve",
         )
+
+
+def _left_out(query: Query) -> Iterator[Caution]:
+    """Values of searched knobs with which the memory in question is not known."""
+    account, profile = query.profile.account, query.profile
+    if account is None or query.narrow is query:
+        return
+    base = Config(profile, query.base)
+    for need in account.needs:
+        for name in sorted(fields_of(need.met) & {*query.free}):
+            lost = [
+                value
+                for value in query.domain(name, query.worlds[0])
+                if not holds(profile, need.met, base.replaced({name: value}).values)
+            ]
+            if lost and holds(profile, need.met, query.base):
+                values = ", ".join(str(value).lower() for value in lost)
+                yield Caution(
+                    warning="variants-left-out",
+                    reason=f"{name} = {values} was not searched: {need.lacks} is missing, which "
+                    f"decides {need.decides}; give {need.option}.",
+                    because="",
+                    source="parsolve",
+                )
 
 
 def _varies(query: Query, formula: Formula) -> bool:

@@ -300,12 +300,7 @@ def best(
         seen = _collect(query, rows, deadline)
         if not rows:
             if seen:
-                texts = ", ".join(objective.text for objective in query.objectives)
-                message = (
-                    f"{texts} is unknown in every valid configuration; give the fields that it "
-                    "is made of"
-                )
-                raise QueryError(message)
+                raise QueryError(_unknown(query))
             return _nothing(query, deadline)
         rows.sort(key=lambda row: row.order)
         claim = (
@@ -340,6 +335,21 @@ def best(
         certificate=proof,
         warnings=(*assumptions(query), *cautions(_first(query, rows))),
     )
+
+
+def _unknown(query: Query) -> str:
+    """That no valid configuration has a value of the objectives, and what would give it one."""
+    from parsolve.solver.unsaid import unsaid  # noqa: PLC0415  (rarely needed)
+
+    world, chosen, scores = next(search(query, [goal.term for goal in query.objectives]))
+    values = query.completed(world, query.free, chosen)
+    lacking = [
+        f"{goal.text} is unknown in every valid configuration: "
+        f"{unsaid(query.profile, goal.term, values)}"
+        for goal, score in zip(query.objectives, scores, strict=True)
+        if score is None
+    ]
+    return "; ".join(lacking)
 
 
 def _first(query: Query, rows: Sequence[_Row]) -> Config:

@@ -243,6 +243,9 @@ class _Reader:
                 return self.constant(self.size(node, value), node)
             case ast.Constant(str() as value):
                 return Const(value)
+            case ast.Constant(float() as value):
+                unit = f"; a size takes a unit, such as {value:g}GiB"
+                raise self.error(f"{value:g} is no whole number{unit}", node)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() as value) as size):
                 return self.constant(-self.size(size, value), node)
             case ast.Name(name):
@@ -300,5 +303,4 @@ class _Reader:
             return field
         if field is not None:
             raise self.error(f"{name} is a list and cannot be used in a condition", node)
-        known = (*profile.quantity_of, *profile.spellings)
-        raise self.error(f"unknown name {name}{suggestion(name, known)}", node)
+        raise self.error(f"unknown name {name}{profile.hint(name, *profile.quantity_of)}", node)

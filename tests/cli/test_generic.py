@@ -21,7 +21,7 @@ def test_a_batch_that_misses_gets_its_nearest_multiples() -> None:
     job = ("--world", "7", "--gpus-per-node", "7", "--micro-batch", "2")
     done = cli("check", *PROFILE, *job, "--global-batch", "128")
     assert done.code == 1
-    assert "14 does not divide global_batch = 128" in done.out
+    assert "14 does not divide requested_global_batch = 128" in done.out
     assert "--global-batch 126" in done.out
 
 

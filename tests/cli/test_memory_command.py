@@ -13,11 +13,11 @@ from typing import Any
 import jsonschema
 import pytest
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.memory.hardware import GPUS
 from parsolve.solver.answer import json_schema
 from tests.cli.run import cli, command, process, process_environment
 
-GIB = 2**30
 TOTAL = 74_850_089_728
 """Bytes of LLaMA 3 8B on 8 GPUs at 8,192 tokens, see tests/constraints/test_halo_memory.py."""
 

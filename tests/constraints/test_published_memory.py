@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import Const, Operand, Term, Truth
-from parsolve.constraints.memory.account import GIB
 from parsolve.constraints.memory.policy import POLICIES, Policy
 from parsolve.constraints.memory.published import deepspeed, korthikanti, megatron, zero
 from parsolve.constraints.simplify import Simplifier

@@ -266,8 +266,7 @@ def test_a_number_that_is_not_given_is_no_objective() -> None:
     with pytest.raises(QueryError) as caught:
         best(question(8, objectives=[("experts_per_rank", True)], **MOE))
     assert str(caught.value) == (
-        "experts_per_rank is unknown in every valid configuration; give the fields that it is "
-        "made of"
+        "experts_per_rank is unknown in every valid configuration: give --experts"
     )
 
 
@@ -277,7 +276,8 @@ def test_an_objective_that_is_unknown_everywhere_is_said_to_be() -> None:
     with pytest.raises(QueryError) as caught:
         best(query)
     assert str(caught.value) == (
-        "experts / 2 is unknown in every valid configuration; give the fields that it is made of"
+        "experts / 2 is unknown in every valid configuration: all that it is made of is given, "
+        "and leaves it open, as a division with a rest does"
     )
     known = replace(question(8, num_experts=8), objectives=(odd,))
     assert [goal.value for goal in optimum(known).objectives] == [4]

@@ -13,7 +13,7 @@ from typing import Any as Anything
 import pytest
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import FieldError
+from parsolve.constraints.fields import GIB, FieldError
 from parsolve.constraints.halo import HALO
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.answer import Best, Conflict, Rejected, Solutions, Undecided, as_data
@@ -28,7 +28,6 @@ from parsolve.solver.solve import best, solutions
 from parsolve.solver.where import ConditionError, parse_condition
 from tests.solver.questions import question
 
-GIB = 2**30
 BOUND = "memory-exceeds-gpu"
 Given = dict[str, Anything]
 

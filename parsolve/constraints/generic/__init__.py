@@ -2,13 +2,21 @@
 
 from itertools import combinations
 
-from parsolve.constraints.formula import implies
+from parsolve.constraints.formula import all_of, implies
+from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
-from parsolve.constraints.generic.account import ACCOUNT, BOUNDS
+from parsolve.constraints.generic.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import (
+    Column,
+    InputCheck,
+    Offer,
+    Preference,
+    Profile,
+    Settled,
+)
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
 
@@ -16,7 +24,7 @@ GENERIC = Profile(
     name="generic",
     title="generic (PyTorch-native stacks: FSDP2, DeepSpeed ZeRO, HSDP; arithmetic only)",
     fields=f.FIELDS,
-    derived=q.DERIVED,
+    derived=(*q.DERIVED, *batch.DERIVED),
     rules=RULES,
     warnings=NOTICES,
     run_time_checks=(),
@@ -64,6 +72,20 @@ GENERIC = Profile(
             "deepspeed": "deepspeed --num_nodes {nodes} --num_gpus {node} SCRIPT",
         },
     ),
+    settled=(
+        Settled(
+            "gradient_accumulation_steps",
+            by="global_batch",
+            quantity="microbatches",
+            where=all_of(f.pp_size <= 1, ~batch.is_batch_stated),
+        ),
+        Settled(
+            "num_microbatches",
+            by="global_batch",
+            quantity="microbatches",
+            where=all_of(f.pp_size > 1, ~batch.is_batch_stated),
+        ),
+    ),
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",
@@ -83,7 +105,7 @@ GENERIC = Profile(
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
     bounds=BOUNDS,
-    bounding=("gpu_memory",),
+    bounding=("gpu_memory", "requested_global_batch"),
     shown=(
         "world_size",
         "gpus_per_node",

@@ -2,17 +2,16 @@
 
 from dataclasses import dataclass
 
+from parsolve.constraints.batch import requested
 from parsolve.constraints.fields import (
-    FEWEST_BYTES,
     LARGEST_CLUSTER,
-    Bytes,
     Choice,
     Flag,
     Size,
     Sizes,
 )
-from parsolve.constraints.memory import facts
-from parsolve.constraints.memory.policy import POLICIES
+from parsolve.constraints.memory import facts, policy
+from parsolve.constraints.memory.policy import policy_field
 
 CLUSTER = "Cluster"
 AXES = "Parallel axes"
@@ -55,17 +54,7 @@ nvlink_domain_size = Size(
     also=("domain",),
     about="GPUs per NVLink domain; 0 means the node.",
 )
-gpu_memory = Bytes(
-    "gpu_memory",
-    default=None,
-    optional=True,
-    minimum=FEWEST_BYTES,
-    role="cluster",
-    panel=CLUSTER,
-    flag="gpu-memory",
-    about="Memory of one GPU: a bound on what a run may need. 80 and 80GiB are 80 * 2^30 bytes, "
-    "80GB is 80 * 10^9.",
-)
+gpu_memory = facts.gpu_memory
 
 # --- axes -----------------------------------------------------------------------------------
 
@@ -168,12 +157,7 @@ micro_batch = _count(
     "per_device_train_batch_size",
     tried=POWERS,
 )
-global_batch = _count(
-    "global_batch",
-    "global-batch",
-    "Sequences per optimizer step, all ranks together.",
-    "global_batch_size",
-)
+requested_global_batch = requested(BATCH)
 gradient_accumulation_steps = _count(
     "gradient_accumulation_steps",
     "gradient-accumulation-steps",
@@ -237,36 +221,10 @@ optimizer_offload = Flag(
 
 # --- precision ------------------------------------------------------------------------------
 
-precision_policy = Choice(
-    "precision_policy",
-    default="mixed-adam",
-    choices=tuple(POLICIES),
-    panel=PRECISION,
-    flag="precision-policy",
-    about="Bytes per parameter of weights, gradients and optimizer state: "
-    + "; ".join(f"{policy.name} ({policy.words})" for policy in POLICIES.values())
-    + ".",
-)
-
-
-def _bytes_per(name: str, flag: str, what: str, *, minimum: int, unset: int) -> Size:
-    return Size(
-        name,
-        default=None,
-        optional=True,
-        minimum=minimum,
-        unset=unset,
-        panel=PRECISION,
-        flag=flag,
-        about=f"Bytes per parameter of {what}, in place of the policy's.",
-    )
-
-
-weight_bytes = _bytes_per("weight_bytes", "weight-bytes", "stored weights", minimum=1, unset=0)
-gradient_bytes = _bytes_per("gradient_bytes", "gradient-bytes", "gradients", minimum=1, unset=0)
-optimizer_bytes = _bytes_per(
-    "optimizer_bytes", "optimizer-bytes", "optimizer state", minimum=0, unset=-1
-)
+precision_policy = policy_field("mixed-adam")
+weight_bytes = policy.weight_bytes
+gradient_bytes = policy.gradient_bytes
+optimizer_bytes = policy.optimizer_bytes
 
 # --- model ----------------------------------------------------------------------------------
 
@@ -278,6 +236,7 @@ model_kind = Choice(
     panel=MODEL,
     about="Whether the model has routed experts.",
 )
+model_changes = facts.model_changes
 num_experts = facts.num_experts
 num_experts_per_tok = facts.num_experts_per_tok
 moe_intermediate_size = facts.moe_intermediate_size
@@ -344,7 +303,7 @@ lora_rank = Size(
     also=("lora_r",),
     about="Train LoRA adapters of this rank on every linear layer outside the experts.",
 )
-fused_cross_entropy = Flag(
+fused_linear_cross_entropy = Flag(
     "fused_linear_cross_entropy",
     panel=RUN,
     flag="fused-linear-cross-entropy",

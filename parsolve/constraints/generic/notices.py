@@ -1,13 +1,20 @@
 """What runs and a user should still know."""
 
 from parsolve.constraints.formula import all_of, any_of, divides, largest
+from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
 from parsolve.constraints.generic.rules import ARITHMETIC
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.rule import Notice
+from parsolve.constraints.rule import Notice, Source
 
 NOTICES = (
+    Notice(
+        id="model-changed",
+        when=f.model_changes != "none",
+        reason="Numbers were given in place of the model's own: all that is counted follows them.",
+        source=Source("parsolve", "constraints/models/changed.py"),
+    ),
     Notice(
         id="gpus-per-node-assumed",
         when=f.gpus_per_node == 0,
@@ -60,7 +67,7 @@ NOTICES = (
     ),
     Notice(
         id="microbatches-below-stages",
-        when=all_of(f.pp_size > 1, q.microbatches_in_pipeline < f.pp_size),
+        when=all_of(f.pp_size > 1, batch.microbatches_in_pipeline < f.pp_size),
         reason="There are fewer micro-batches than pipeline stages, so some stages always idle; "
         "some frameworks refuse that.",
         source=ARITHMETIC,

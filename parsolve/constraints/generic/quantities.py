@@ -1,4 +1,4 @@
-"""Derived quantities of the generic profile: groups, batches and the pipeline's bubble."""
+"""Derived quantities of the generic profile: nodes, groups and what shards over them."""
 
 from parsolve.constraints.formula import (
     Named,
@@ -83,59 +83,6 @@ experts_per_rank = Named(
     about="Routed experts per rank and layer.",
 )
 
-# --- batch ----------------------------------------------------------------------------------
-
-micro_batch = Named(
-    "micro_batch", largest(1, f.micro_batch), about="Sequences per forward pass; 1 if unset."
-)
-stated_microbatches = Named(
-    "stated_microbatches",
-    largest(1, f.gradient_accumulation_steps) * largest(1, f.num_microbatches),
-    about="Micro-batches per rank and step, by accumulation and the pipeline's count.",
-)
-is_batch_stated = NamedFormula(
-    "is_batch_stated",
-    any_of(f.gradient_accumulation_steps > 0, f.num_microbatches > 0),
-    about="Accumulation or the pipeline's micro-batches are given.",
-)
-sequences_per_pass = Named(
-    "sequences_per_pass",
-    micro_batch * data_parallel_size,
-    about="Sequences of one forward pass on every data-parallel rank: micro-batch * dp.",
-)
-microbatches = Named(
-    "microbatches",
-    if_(
-        all_of(f.global_batch > 0, ~is_batch_stated),
-        quotient(f.global_batch, largest(1, sequences_per_pass)),
-        if_(is_batch_stated, stated_microbatches, f.pp_size),
-    ),
-    about="Micro-batches per rank and step: global batch / (micro-batch * dp); one per stage "
-    "where nothing is given.",
-)
-microbatches_in_pipeline = Named(
-    "microbatches_in_pipeline",
-    if_(f.num_microbatches > 0, f.num_microbatches, microbatches),
-    about="Micro-batches of one run of the pipeline.",
-)
-global_batch = Named(
-    "global_batch",
-    sequences_per_pass * microbatches,
-    about="Sequences per optimizer step.",
-)
-tokens_per_step = Named(
-    "tokens_per_step",
-    known_where(f.seq_length > 0, global_batch * f.seq_length),
-    about="Tokens per optimizer step.",
-)
-bubble = Named(
-    "bubble",
-    1000
-    * (f.pp_size - 1)
-    // largest(1, microbatches_in_pipeline * f.virtual_stages + f.pp_size - 1),
-    about="Idle share of the pipeline, per mille: (p-1) / (m+p-1), m times the virtual stages.",
-)
-
 DERIVED = (
     gpus_per_node,
     nvlink_domain_size,
@@ -147,9 +94,4 @@ DERIVED = (
     expert_data_parallel_size,
     expert_shard_size,
     experts_per_rank,
-    micro_batch,
-    microbatches,
-    global_batch,
-    tokens_per_step,
-    bubble,
 )

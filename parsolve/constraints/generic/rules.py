@@ -1,4 +1,4 @@
-"""What no framework can do: grids that do not tile, parts that nothing cuts, batches that miss."""
+"""What no framework can do: grids that do not tile, and parts that nothing cuts."""
 
 from parsolve.constraints.formula import all_of, any_of, divides, largest
 from parsolve.constraints.generic import fields as f
@@ -202,47 +202,4 @@ MODEL = (
     ),
 )
 
-BATCH = (
-    Rule(
-        id="global-batch-not-multiple",
-        stage="batch",
-        when=all_of(f.global_batch > 0, ~q.is_batch_stated),
-        requires=divides(largest(1, q.sequences_per_pass), f.global_batch),
-        reason="A step is a whole number of forward passes on every data-parallel rank.",
-        remedy="Use a multiple of micro-batch times data-parallel size.",
-        source=ARITHMETIC,
-        example=Example(
-            rejects={"world_size": 14, "gpus_per_node": 7, "global_batch": 128},
-            instead={"world_size": 14, "gpus_per_node": 7, "global_batch": 126},
-        ),
-    ),
-    Rule(
-        id="global-batch-contradicts-accumulation",
-        stage="batch",
-        when=all_of(f.global_batch > 0, q.is_batch_stated),
-        requires=q.sequences_per_pass * q.stated_microbatches == f.global_batch,
-        reason="Micro-batch, data-parallel size and accumulation multiply to the global batch; "
-        "all of them are given.",
-        remedy="Leave one of them out, or make the product right. The data-parallel size is the "
-        "world without tp, pp and cp.",
-        source=ARITHMETIC,
-        example=Example(
-            rejects={
-                "world_size": 8,
-                "tp_size": 2,
-                "micro_batch": 1,
-                "global_batch": 64,
-                "gradient_accumulation_steps": 8,
-            },
-            instead={
-                "world_size": 8,
-                "tp_size": 2,
-                "micro_batch": 1,
-                "global_batch": 32,
-                "gradient_accumulation_steps": 8,
-            },
-        ),
-    ),
-)
-
-RULES = (*GRIDS, *MODEL, *BATCH)
+RULES = (*GRIDS, *MODEL)

@@ -30,7 +30,14 @@ from parsolve.constraints.halo.run_time import RUN_TIME_CHECKS
 from parsolve.constraints.halo.sharding import FSDP, HSDP
 from parsolve.constraints.halo.topology import TOPOLOGY
 from parsolve.constraints.halo.trainer import TRAINER
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import (
+    Column,
+    InputCheck,
+    Offer,
+    Preference,
+    Profile,
+    Settled,
+)
 
 MODE_ORDER = ("ep", "ep etp", "ep cp", "ep tp", "etp", "tp", "cp", "", "pp ep", "pp etp", "pp")
 """Modes in the order in which the framework's guide says to reach for them."""
@@ -119,6 +126,14 @@ HALO = Profile(
             "accelerate": "accelerate launch --num_machines {nodes} --num_processes {world} SCRIPT",
         },
     ),
+    settled=(
+        Settled(
+            "gradient_accumulation_steps",
+            by="global_batch",
+            quantity="accumulation_steps",
+            where=f.pp_size <= 1,
+        ),
+    ),
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",
@@ -135,13 +150,11 @@ HALO = Profile(
         "domains": "num_nvlink_domains",
         "nodes": "num_nodes",
         "memory": "memory_per_gpu",
-        "comm_volume": "comm_bytes",
-        "bubble": "bubble_permille",
     },
-    less_is_better=frozenset({"world_size", "bubble_permille"}),
+    less_is_better=frozenset({"world_size", "bubble"}),
     account=ACCOUNT,
     bounds=BOUNDS,
-    bounding=("gpu_memory", "global_batch"),
+    bounding=("gpu_memory", "requested_global_batch"),
     disagreements=DISAGREEMENTS,
     claims=CLAIMS,
     layout=LAYOUT,

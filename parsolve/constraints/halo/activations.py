@@ -102,21 +102,20 @@ saved_bytes = quantity(
 _inner = (m.ffn_matrices - 1) * largest(
     m.intermediate_size, m.num_experts_per_tok * m.moe_intermediate_size
 )
+_layer = largest(
+    if_(m.num_moe_layers > 0, moe_layer_bytes, 0),
+    if_(m.num_moe_layers < m.num_hidden_layers, dense_layer_bytes, 0),
+)
 recomputed_bytes = quantity(
     "recomputed_bytes",
-    _tokens_of_part
-    * (
-        BF16 * _inner
-        + if_(
-            f.gradient_checkpointing,
-            largest(
-                if_(m.num_moe_layers > 0, moe_layer_bytes, 0),
-                if_(m.num_moe_layers < m.num_hidden_layers, dense_layer_bytes, 0),
-            ),
-            0,
-        )
-    ),
+    _tokens_of_part * (BF16 * _inner + if_(f.gradient_checkpointing, _layer, 0)),
     "One layer's activations, computed again in the backward pass, and its widest gradients.",
+)
+last_layer_bytes = quantity(
+    "last_layer_bytes",
+    _tokens_of_part * (BF16 * _inner + _layer),
+    "What the last layer of the backward pass reads, kept or computed again, and its widest "
+    "gradients.",
 )
 
 _has_logits = all_of(*(f.trainer != trainer for trainer in HEADLESS_TRAINERS))

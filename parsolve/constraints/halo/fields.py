@@ -6,17 +6,16 @@ the model and of the training run that its gates read. Names, defaults and legal
 ``src/args/``.
 """
 
+from parsolve.constraints.batch import requested
 from parsolve.constraints.fields import (
-    FEWEST_BYTES,
     LARGEST_CLUSTER,
-    Bytes,
     Choice,
     Flag,
     Size,
     Sizes,
 )
-from parsolve.constraints.memory import facts
-from parsolve.constraints.memory.policy import POLICIES
+from parsolve.constraints.memory import facts, policy
+from parsolve.constraints.memory.policy import policy_field
 
 POWERS = (1, 2, 4, 8, 16, 32, 64)
 """Micro-batches, and numbers of them, that a search tries."""
@@ -81,17 +80,7 @@ nvlink_domain_env = Size(
     about="Value of the environment variable NVLINK_DOMAIN_SIZE; 0 means unset.",
 )
 
-gpu_memory = Bytes(
-    "gpu_memory",
-    default=None,
-    optional=True,
-    minimum=FEWEST_BYTES,
-    role="cluster",
-    panel=CLUSTER,
-    flag="gpu-memory",
-    about="Memory of one GPU: a bound on what a run may need. 80 and 80GiB are 80 * 2^30 bytes, "
-    "80GB is 80 * 10^9.",
-)
+gpu_memory = facts.gpu_memory
 
 # --- axes -----------------------------------------------------------------------------------
 
@@ -369,45 +358,10 @@ fp32_output_conversion = Flag(
     about="Convert model outputs to fp32 (no rule reads it).",
 )
 
-precision_policy = Choice(
-    "precision_policy",
-    default="bf16",
-    choices=tuple(POLICIES),
-    panel=PRECISION,
-    flag="precision-policy",
-    role="run",
-    about="Bytes per parameter of weights, gradients and optimizer state.",
-)
-weight_bytes = Size(
-    "weight_bytes",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="run",
-    panel=PRECISION,
-    flag="weight-bytes",
-    about="Bytes per parameter of stored weights, in place of the policy's.",
-)
-gradient_bytes = Size(
-    "gradient_bytes",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="run",
-    panel=PRECISION,
-    flag="gradient-bytes",
-    about="Bytes per parameter of gradients, in place of the policy's.",
-)
-optimizer_bytes = Size(
-    "optimizer_bytes",
-    default=None,
-    optional=True,
-    unset=-1,
-    role="run",
-    panel=PRECISION,
-    flag="optimizer-bytes",
-    about="Bytes per parameter of optimizer state, in place of the policy's.",
-)
+precision_policy = policy_field("bf16")
+weight_bytes = policy.weight_bytes
+gradient_bytes = policy.gradient_bytes
+optimizer_bytes = policy.optimizer_bytes
 
 # --- entry script ---------------------------------------------------------------------------
 
@@ -485,6 +439,7 @@ model_config = Flag(
     panel=MODEL,
     about="A whole model configuration was read: a number it lacks is missing, not unsaid.",
 )
+model_changes = facts.model_changes
 num_experts = facts.num_experts
 num_experts_per_tok = facts.num_experts_per_tok
 moe_intermediate_size = facts.moe_intermediate_size
@@ -690,16 +645,7 @@ gradient_accumulation_steps = Size(
     launch="gradient_accumulation_steps",
     about="Micro-batches per optimizer step.",
 )
-global_batch = Size(
-    "global_batch",
-    default=None,
-    optional=True,
-    minimum=1,
-    role="knob",
-    panel=RUN,
-    flag="global-batch",
-    about="Examples per optimizer step over all GPUs: checked, or accumulation is derived from it.",
-)
+requested_global_batch = requested(RUN)
 max_length = Size(
     "max_length",
     default=None,
@@ -877,9 +823,9 @@ lora_rank = Size(
 fused_linear_cross_entropy = Flag(
     "fused_linear_cross_entropy",
     panel=RUN,
-    flag="fused-cross-entropy",
+    flag="fused-linear-cross-entropy",
     launch="use_liger_kernel",
-    also=("flce",),
+    also=("flce", "fused_cross_entropy"),
     about="The loss is computed chunk by chunk from the hidden states; logits are never whole.",
 )
 

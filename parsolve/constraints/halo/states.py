@@ -25,7 +25,7 @@ from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.policy import of_policy
+from parsolve.constraints.memory.policy import of_policy, width
 from parsolve.constraints.memory.terms import BF16, FP32, lora_elements, quantity, split
 
 UNITS_IN_FLIGHT = 2
@@ -119,33 +119,12 @@ whole_layer = quantity(
     "Parameters that FSDP gathers for one layer.",
 )
 
-weight_width = quantity(
-    "weight_width",
-    if_(
-        f.weight_bytes > 0,
-        f.weight_bytes,
-        if_(f.dtype == "fp32", FP32, of_policy(f.precision_policy, lambda p: p.weight)),
-    ),
-    "Bytes of a stored parameter.",
+weight_width = width(
+    f.weight_bytes,
+    if_(f.dtype == "fp32", FP32, of_policy(f.precision_policy, lambda p: p.weight)),
 )
-gradient_width = quantity(
-    "gradient_width",
-    if_(
-        f.gradient_bytes > 0,
-        f.gradient_bytes,
-        of_policy(f.precision_policy, lambda p: p.gradient),
-    ),
-    "Bytes of a parameter's gradient.",
-)
-optimizer_width = quantity(
-    "optimizer_width",
-    if_(
-        f.optimizer_bytes >= 0,
-        f.optimizer_bytes,
-        of_policy(f.precision_policy, lambda p: p.optimizer),
-    ),
-    "Bytes of a parameter's optimizer state.",
-)
+gradient_width = width(f.gradient_bytes, of_policy(f.precision_policy, lambda p: p.gradient))
+optimizer_width = width(f.optimizer_bytes, of_policy(f.precision_policy, lambda p: p.optimizer))
 _compute_width = if_(f.dtype == "fp32", FP32, BF16)
 _widened = FP32 - BF16
 """Bytes that a bf16 weight, or its moment, gains in fp32."""

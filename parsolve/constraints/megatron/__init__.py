@@ -11,6 +11,7 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
 from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
 from parsolve.constraints.megatron.config import CONFIG
+from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.notices import NOTICES
 from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
 
@@ -68,6 +69,7 @@ MEGATRON = Profile(
             "srun": "srun -N {nodes} --ntasks-per-node {node} python pretrain_gpt.py",
         },
     ),
+    settled=(),
     bare_switches=True,
     nodes="num_nodes",
     node="gpus_per_node",
@@ -91,8 +93,13 @@ MEGATRON = Profile(
         "dp": "data_parallel_size",
         "expert_dp": "expert_data_parallel_size",
         "nodes": "num_nodes",
+        "world": "world_size",
+        "memory": "memory_per_gpu",
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
+    account=ACCOUNT,
+    bounds=BOUNDS,
+    bounding=("gpu_memory",),
     shown=(
         "world_size",
         "gpus_per_node",

@@ -67,7 +67,7 @@ saved = quantity(
         if_(
             f.recompute_method == "block",
             _recomputed_layers * _checkpoint + (stage_layers - _recomputed_layers) * _fullest,
-            split(stage_layers, _recomputed_layers) * _checkpoint,
+            split(stage_layers, largest(1, _recomputed_layers)) * _checkpoint,
         ),
         _kept,
     ),

@@ -47,7 +47,7 @@ GRID = (
         "them again, so they are a multiple of tp.",
         "Use a multiple of tp, or leave the number out.",
         {"tp_size": 4, "weight_shards": 6},
-        {"tp_size": 4, "weight_shards": 8, "global_batch": 2},
+        {"tp_size": 4, "weight_shards": 8, "requested_global_batch": 2},
         f.weight_shards > 0,
     ),
     refusal(
@@ -94,11 +94,11 @@ BATCH = (
     refusal(
         "global-batch-not-positive",
         arguments(687),
-        any_of(f.global_batch == 0, f.global_batch >= 1),
+        any_of(f.requested_global_batch == 0, f.requested_global_batch >= 1),
         "A step takes at least one sequence.",
         "Use a positive global batch.",
-        {"global_batch": -1},
-        {"global_batch": 8},
+        {"requested_global_batch": -1},
+        {"requested_global_batch": 8},
     ),
     refusal(
         "global-batch-not-divisible",
@@ -107,8 +107,8 @@ BATCH = (
         "The global batch of evaluation, which is that of training unless it is given, must be a "
         "multiple of micro-batch times dp. --decrease-batch-size-if-needed does not help here.",
         "Use a multiple of micro-batch * dp.",
-        {"global_batch": 12},
-        {"global_batch": 16},
+        {"requested_global_batch": 12},
+        {"requested_global_batch": 16},
     ),
 )
 
@@ -125,7 +125,7 @@ PIPELINE = (
         "chunks a rank has.",
         "Give only one of them.",
         {"pp_size": 2, "virtual_stages": 2, "layers_per_virtual_stage": 2, "num_hidden_layers": 8},
-        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "global_batch": 8},
+        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "requested_global_batch": 8},
     ),
     refusal(
         "layout-stages-not-multiple-of-pp",
@@ -157,7 +157,7 @@ PIPELINE = (
             "first_stage_layers": 4,
             "last_stage_layers": 4,
             "virtual_stages": 2,
-            "global_batch": 8,
+            "requested_global_batch": 8,
         },
         all_of(f.layers_per_virtual_stage > 0, f.virtual_stages == 0, ~q.has_layout),
     ),
@@ -184,8 +184,8 @@ PIPELINE = (
         divides(largest(1, f.layers_per_virtual_stage), q.layers_per_stage),
         "A pipeline rank's layers are cut into chunks of equal size.",
         "Use a number of layers per virtual stage that divides a rank's layers.",
-        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 3, "global_batch": 8},
-        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 2, "global_batch": 8},
+        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 3, "requested_global_batch": 8},
+        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 2, "requested_global_batch": 8},
         all_of(LAYERS_KNOWN, f.layers_per_virtual_stage > 0, ~q.is_uneven, ~q.has_layout),
     ),
     refusal(
@@ -195,7 +195,7 @@ PIPELINE = (
         "An interleaved schedule needs several pipeline ranks.",
         "Use pp of at least 2, or one virtual stage.",
         {"virtual_stages": 2, "num_hidden_layers": 8},
-        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "global_batch": 8},
+        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "requested_global_batch": 8},
         all_of(q.is_interleaved, f.overlap_p2p),
     ),
     refusal(
@@ -209,10 +209,10 @@ PIPELINE = (
             "pp_size": 2,
             "virtual_stages": 2,
             "num_hidden_layers": 8,
-            "global_batch": 8,
+            "requested_global_batch": 8,
             "overlap_p2p": False,
         },
-        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "global_batch": 8},
+        {"pp_size": 2, "virtual_stages": 2, "num_hidden_layers": 8, "requested_global_batch": 8},
         all_of(q.is_interleaved, ~f.overlap_p2p),
     ),
 )
@@ -325,7 +325,7 @@ GATHER_WITH_STEP: Given = {
     "pp_size": 2,
     "virtual_stages": 2,
     "num_hidden_layers": 8,
-    "global_batch": 8,
+    "requested_global_batch": 8,
     "overlap_param_gather": True,
     "overlap_grad_reduce": True,
     "distributed_optimizer": True,

@@ -32,8 +32,8 @@ GROUPS = (
         f.optimizer_instances == 1,
         "Weights that are gathered again know one replica of the optimizer's state only.",
         "Use one instance, or no further weight shards.",
-        {"weight_shards": 2, "global_batch": 8, "optimizer_instances": 2},
-        {"weight_shards": 2, "global_batch": 8},
+        {"weight_shards": 2, "requested_global_batch": 8, "optimizer_instances": 2},
+        {"weight_shards": 2, "requested_global_batch": 8},
         any_of(q.gtp_size > 1, q.expert_gtp_size > 1),
     ),
     _groups(
@@ -107,8 +107,8 @@ MODEL = (
         "Where the number of virtual stages is given, nobody looks at the layers until the model "
         "is built.",
         "Use a pp that divides the layers, or give the first and last stage layers of their own.",
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 18, "global_batch": 8},
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "global_batch": 8},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 18, "requested_global_batch": 8},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "requested_global_batch": 8},
         _chunked,
     ),
     _model(
@@ -117,8 +117,8 @@ MODEL = (
         divides(largest(1, f.virtual_stages), quotient(f.num_hidden_layers, f.pp_size)),
         "A rank's layers are cut into equal chunks; nobody looks until the model is built.",
         "Use a number of virtual stages that divides a rank's layers.",
-        {"pp_size": 4, "virtual_stages": 3, "num_hidden_layers": 16, "global_batch": 8},
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "global_batch": 8},
+        {"pp_size": 4, "virtual_stages": 3, "num_hidden_layers": 16, "requested_global_batch": 8},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "requested_global_batch": 8},
         all_of(_chunked, f.pp_size > 1),
     ),
     _model(
@@ -204,7 +204,7 @@ FIRST_STEP = (
         "row; nobody looks until the first step.",
         "Raise the global batch to at least pp micro-batches, or set the group between the two.",
         {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16},
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "global_batch": 8},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "requested_global_batch": 8},
         q.is_interleaved,
     ),
     _step(
@@ -216,8 +216,8 @@ FIRST_STEP = (
         ),
         "The last group of micro-batches would be shorter than the pipeline.",
         "Use micro-batches that are a multiple of the group, which is pp unless it is given.",
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "global_batch": 12},
-        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "global_batch": 16},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "requested_global_batch": 12},
+        {"pp_size": 4, "virtual_stages": 2, "num_hidden_layers": 16, "requested_global_batch": 16},
         q.is_interleaved,
     ),
     _step(

@@ -21,11 +21,11 @@ BATCH = (
     refusal(
         "training-batch-not-divisible",
         CALCULATOR,
-        divides(largest(1, q.sequences_per_pass * q.gtp_size), q.requested_global_batch),
+        divides(largest(1, q.per_pass), q.asked_batch),
         "A step is a whole number of forward passes on every data-parallel rank.",
         "Use a multiple of micro-batch * dp (times GTP), or let Megatron round it down.",
-        {"global_batch": 12, "eval_global_batch": 8},
-        {"global_batch": 12, "eval_global_batch": 8, "decrease_batch": True},
+        {"requested_global_batch": 12, "eval_global_batch": 8},
+        {"requested_global_batch": 12, "eval_global_batch": 8, "decrease_batch": True},
         ~f.decrease_batch,
         stage="batch",
     ),
@@ -35,8 +35,8 @@ BATCH = (
         q.microbatches >= 1,
         "Rounded down to whole forward passes, nothing is left of the global batch.",
         "Use at least micro-batch * dp.",
-        {"global_batch": 4, "eval_global_batch": 8, "decrease_batch": True},
-        {"global_batch": 12, "eval_global_batch": 8, "decrease_batch": True},
+        {"requested_global_batch": 4, "eval_global_batch": 8, "decrease_batch": True},
+        {"requested_global_batch": 12, "eval_global_batch": 8, "decrease_batch": True},
         f.decrease_batch,
         stage="batch",
     ),
@@ -308,7 +308,7 @@ LAYOUTS = (
         (122, 132),
         _read("first_mtp_stage") >= _read("length") - f.pp_size,
         "MTP layers are in the last chunk of their rank.",
-        {"pipeline_layout": "Et|tm|t|L", "mtp_layers": 1, "global_batch": 8},
+        {"pipeline_layout": "Et|tm|t|L", "mtp_layers": 1, "requested_global_batch": 8},
         all_of(q.has_layout, _read("mtps") > 0),
     ),
     _layout(
@@ -336,8 +336,8 @@ def _stage(
         requires,
         reason,
         "Change the layers of the first or last stage (parsolve stages finds valid ones).",
-        {**UNEVEN, "global_batch": 8, **bad},
-        {**UNEVEN, "global_batch": 8, **instead},
+        {**UNEVEN, "requested_global_batch": 8, **bad},
+        {**UNEVEN, "requested_global_batch": 8, **instead},
         all_of(when, ~q.has_layout),
     )
 
@@ -426,7 +426,7 @@ SPLIT = (
             "num_hidden_layers": 8,
             "account_for_loss": True,
             "virtual_stages": 3,
-            "global_batch": 8,
+            "requested_global_batch": 8,
         },
         {"pp_size": 2, "num_hidden_layers": 7, "account_for_loss": True},
         all_of(
@@ -448,7 +448,7 @@ SPLIT = (
             "account_for_embedding": True,
             "account_for_loss": True,
             "virtual_stages": 2,
-            "global_batch": 8,
+            "requested_global_batch": 8,
         },
         {
             "pp_size": 2,
@@ -456,7 +456,7 @@ SPLIT = (
             "account_for_embedding": True,
             "account_for_loss": True,
             "virtual_stages": 2,
-            "global_batch": 8,
+            "requested_global_batch": 8,
         },
         all_of(
             LAYERS_KNOWN,

@@ -3,16 +3,15 @@
 from dataclasses import replace
 
 from parsolve.constraints.fields import (
-    FEWEST_BYTES,
     LARGEST_CLUSTER,
-    Bytes,
     Choice,
     Flag,
     Size,
     Sizes,
 )
 from parsolve.constraints.megatron.pipeline_layout import PipelineLayout
-from parsolve.constraints.memory import facts
+from parsolve.constraints.memory import facts, policy
+from parsolve.constraints.memory.policy import policy_field
 
 CLUSTER = "Cluster"
 AXES = "Parallel axes"
@@ -81,17 +80,7 @@ nvlink_domain_size = Size(
     also=("domain",),
     about="GPUs per NVLink domain; 0 means the node.",
 )
-gpu_memory = Bytes(
-    "gpu_memory",
-    default=None,
-    optional=True,
-    minimum=FEWEST_BYTES,
-    role="cluster",
-    panel=CLUSTER,
-    flag="gpu-memory",
-    about="Memory of one GPU: a bound on what a run may need. 80 and 80GiB are 80 * 2^30 bytes, "
-    "80GB is 80 * 10^9.",
-)
+gpu_memory = facts.gpu_memory
 compute_capability = Size(
     "compute_capability",
     default=9,
@@ -328,8 +317,8 @@ micro_batch = _batch(
     "micro_batch_size",
     tried=(1, 2, 4, 8, 16, 32, 64),
 )
-global_batch = _batch(
-    "global_batch",
+requested_global_batch = _batch(
+    "requested_global_batch",
     "global-batch-size",
     "Sequences per optimizer step, all ranks together; unset means one micro-batch each.",
     "global_batch_size",
@@ -487,6 +476,11 @@ precision = Choice(
     said=(("bf16", "--bf16"), ("fp16", "--fp16"), ("fp32", "")),
     about="Precision of weights and activations.",
 )
+
+precision_policy = policy_field("megatron")
+weight_bytes = policy.weight_bytes
+gradient_bytes = policy.gradient_bytes
+optimizer_bytes = policy.optimizer_bytes
 
 # --- recompute and offload ------------------------------------------------------------------
 

@@ -79,7 +79,7 @@ CHANGES = (
     ),
     _change(
         "global-batch-defaulted",
-        f.global_batch == 0,
+        f.requested_global_batch == 0,
         "global_batch was not given, so it becomes one micro-batch for each data-parallel rank.",
         arguments(683),
     ),
@@ -87,7 +87,7 @@ CHANGES = (
         "global-batch-rounded-down",
         all_of(
             f.decrease_batch,
-            ~divides(largest(1, q.sequences_per_pass * q.gtp_size), q.requested_global_batch),
+            ~divides(largest(1, q.per_pass), q.asked_batch),
         ),
         "The global batch is rounded down to whole forward passes.",
         CALCULATOR,

@@ -1,5 +1,11 @@
 """Derived quantities of Megatron-Core: both grids, batches, chunks of layers, the bubble."""
 
+from parsolve.constraints.batch import (
+    bubble,
+    global_batch,
+    samples_per_pass,
+    tokens_per_step,
+)
 from parsolve.constraints.formula import (
     Named,
     NamedFormula,
@@ -132,35 +138,21 @@ is_emerging = NamedFormula(
 micro_batch = Named(
     "micro_batch", largest(1, f.micro_batch), about="Sequences per forward pass; 1 if unset."
 )
-sequences_per_pass = Named(
-    "sequences_per_pass",
-    micro_batch * data_parallel_size,
-    about="Sequences of one forward pass on every data-parallel rank: micro-batch * dp.",
+_samples = samples_per_pass(micro_batch, data_parallel_size)
+asked_batch = Named(
+    "asked_batch",
+    if_(f.requested_global_batch == 0, _samples, f.requested_global_batch),
+    about="Samples per optimizer step, before rounding; one micro-batch each where none is asked.",
 )
-requested_global_batch = Named(
-    "requested_global_batch",
-    if_(f.global_batch == 0, sequences_per_pass, f.global_batch),
-    about="Sequences per optimizer step, before rounding.",
+per_pass = Named(
+    "per_pass", _samples * gtp_size, about="Samples that one micro-batch of every rank takes."
 )
 microbatches = Named(
     "microbatches",
-    if_(
-        f.decrease_batch,
-        requested_global_batch // (sequences_per_pass * gtp_size),
-        quotient(requested_global_batch, sequences_per_pass * gtp_size),
-    ),
+    if_(f.decrease_batch, asked_batch // largest(1, per_pass), quotient(asked_batch, largest(1, per_pass))),
     about="Micro-batches per rank and step: global batch / (micro-batch * dp).",
 )
-global_batch = Named(
-    "global_batch",
-    microbatches * sequences_per_pass * gtp_size,
-    about="Sequences per optimizer step.",
-)
-tokens_per_step = Named(
-    "tokens_per_step",
-    known_where(f.seq_length > 0, global_batch * f.seq_length),
-    about="Tokens per optimizer step.",
-)
+_batch = global_batch(per_pass, microbatches)
 eval_sequences = Named(
     "eval_sequences",
     if_(f.eval_micro_batch == 0, micro_batch, largest(1, f.eval_micro_batch)) * data_parallel_size,
@@ -168,7 +160,7 @@ eval_sequences = Named(
 )
 eval_global_batch = Named(
     "eval_global_batch",
-    if_(f.eval_global_batch == 0, requested_global_batch, f.eval_global_batch),
+    if_(f.eval_global_batch == 0, asked_batch, f.eval_global_batch),
     about="Sequences per step of evaluation; the training batch where it is not given.",
 )
 
@@ -230,12 +222,6 @@ microbatch_group_size = Named(
     largest(1, if_(f.microbatch_group_size == 0, f.pp_size, f.microbatch_group_size)),
     about="Micro-batches that a chunk takes in a row; pp where it is not given.",
 )
-bubble = Named(
-    "bubble",
-    1000 * (f.pp_size - 1) // largest(1, microbatches * virtual_stages + f.pp_size - 1),
-    about="Idle share of the pipeline, per mille: (p-1) / (m+p-1), m times the chunks.",
-)
-
 # --- model ----------------------------------------------------------------------------------------
 
 num_query_groups = Named(
@@ -277,11 +263,12 @@ DERIVED = (
     sequence_parallel,
     distributed_optimizer,
     micro_batch,
+    _samples,
     microbatches,
-    global_batch,
-    tokens_per_step,
+    _batch,
+    tokens_per_step(_batch, f.seq_length),
     virtual_stages,
     layers_per_stage,
-    bubble,
+    bubble(f.pp_size, microbatches, virtual_stages),
     padded_vocab_size,
 )

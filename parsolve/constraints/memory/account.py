@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from parsolve.constraints.formula import Formula, Named, NamedFormula, Variable
-
-GIB = 2**30
+from parsolve.constraints.rule import InputCheck
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,7 +57,7 @@ class Account:
     GPU's memory, ``size`` one without which nothing is known. ``quantities`` are further
     numbers and truth values that conditions and objectives may name. ``levers`` are the knobs
     that a repair turns to save memory; ``needs`` what must be known, in the order in which it
-    is asked for.
+    is asked for; ``checks`` refuse numbers of which there is no account.
     """
 
     parts: tuple[Part, ...]
@@ -72,6 +71,7 @@ class Account:
     assumptions: tuple[Assumption, ...] = ()
     levers: tuple[str, ...] = ()
     needs: tuple[Need, ...] = ()
+    checks: tuple[InputCheck, ...] = ()
     size: str = "num_hidden_layers"
 
     @property

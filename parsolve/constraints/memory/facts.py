@@ -1,17 +1,33 @@
-"""Numbers of a model that its memory depends on: fields that every profile shares.
+"""What a run's memory depends on: fields that every profile shares.
 
 Those in `FACTS` are counted from a model's shape (`parsolve.constraints.models`), never typed
-one by one, so they have no option of their own: ``--model`` gives them all.
+one by one: ``--model`` gives them all. The few that a model states, such as its layers, have an
+option: with a model, it changes the model, and every count follows.
 """
 
-from parsolve.constraints.fields import Size
+from parsolve.constraints.fields import FEWEST_BYTES, Bytes, Choice, Size
 from parsolve.constraints.formula import Named
 
 MODEL = "Model"
 
 
-def _fact(name: str, about: str) -> Size:
-    return Size(name, default=None, optional=True, role="model", panel=MODEL, about=about)
+gpu_memory = Bytes(
+    "gpu_memory",
+    default=None,
+    optional=True,
+    minimum=FEWEST_BYTES,
+    role="cluster",
+    panel="Cluster",
+    flag="gpu-memory",
+    about="Memory of one GPU: a bound on what a run may need. 80 and 80GiB are 80 * 2^30 bytes, "
+    "80GB is 80 * 10^9.",
+)
+
+
+def _fact(name: str, about: str, flag: str = "") -> Size:
+    return Size(
+        name, default=None, optional=True, role="model", panel=MODEL, about=about, flag=flag
+    )
 
 
 num_experts = Size(
@@ -64,9 +80,18 @@ hidden_size = Size(
     flag="hidden-size",
     about="Hidden size.",
 )
-num_hidden_layers = _fact("num_hidden_layers", "Layers of the decoder.")
+model_changes = Choice(
+    "model_changes",
+    default="none",
+    choices=("none",),
+    open=True,
+    role="model",
+    panel=MODEL,
+    about="The model that was named, with the numbers that were given in place of its own.",
+)
+num_hidden_layers = _fact("num_hidden_layers", "Layers of the decoder.", "layers")
 num_moe_layers = _fact("num_moe_layers", "Layers that have routed experts.")
-vocab_size = _fact("vocab_size", "Rows of the embedding table.")
+vocab_size = _fact("vocab_size", "Rows of the embedding table.", "vocab")
 embedding_parameters = _fact("embedding_parameters", "Parameters of the input embeddings.")
 output_parameters = _fact("output_parameters", "Parameters of the output layer; 0 where tied.")
 attention_parameters = _fact("attention_parameters", "Parameters of attention, all layers.")
@@ -90,7 +115,7 @@ value_width = _fact("value_width", "Elements of a token's values in one layer.")
 attention_output_width = _fact(
     "attention_output_width", "Elements of a token's attention output before its projection."
 )
-intermediate_size = _fact("intermediate_size", "FFN width of dense layers.")
+intermediate_size = _fact("intermediate_size", "FFN width of dense layers.", "ffn")
 shared_intermediate_size = _fact("shared_intermediate_size", "FFN width of shared experts.")
 ffn_matrices = _fact("ffn_matrices", "Matrices of an FFN: 3 where it is gated, else 2.")
 

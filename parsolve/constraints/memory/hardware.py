@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parsolve.constraints.fields import Misuse, suggestion
-from parsolve.constraints.memory.account import GIB
-
-MIB = 2**20
+from parsolve.constraints.fields import GIB, MIB, Misuse, suggestion
 
 
 @dataclass(frozen=True, slots=True)

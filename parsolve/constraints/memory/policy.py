@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from parsolve.constraints.formula import Const, Term, Variable, if_
+from parsolve.constraints.fields import Choice, Size
+from parsolve.constraints.formula import Const, Named, Term, Variable, if_
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +45,50 @@ def of_policy(choice: Variable, part: Callable[[Policy], int]) -> Term:
     for policy in others:
         term = if_(choice == policy.name, part(policy), term)
     return term
+
+
+PANEL = "Precision"
+
+
+def policy_field(default: str) -> Choice:
+    """The field of the policy."""
+    return Choice(
+        "precision_policy",
+        default=default,
+        choices=tuple(POLICIES),
+        role="run",
+        panel=PANEL,
+        flag="precision-policy",
+        about="Bytes per parameter of weights, gradients and optimizer state: "
+        + "; ".join(f"{policy.name} ({policy.words})" for policy in POLICIES.values())
+        + ".",
+    )
+
+
+def _stated(what: str, of: str, *, minimum: int = 1, unset: int = 0) -> Size:
+    return Size(
+        f"{what}_bytes",
+        default=None,
+        optional=True,
+        minimum=minimum,
+        unset=unset,
+        role="run",
+        panel=PANEL,
+        flag=f"{what}-bytes",
+        about=f"Bytes per parameter of {of}, in place of the policy's.",
+    )
+
+
+weight_bytes = _stated("weight", "stored weights")
+gradient_bytes = _stated("gradient", "gradients")
+optimizer_bytes = _stated("optimizer", "optimizer state", minimum=0, unset=-1)
+
+
+def width(stated: Size, otherwise: Term) -> Named:
+    """Bytes of a parameter's weight, gradient or optimizer state: stated, or the policy's."""
+    what = stated.name.removesuffix("_bytes")
+    return Named(
+        f"{what}_width",
+        if_(stated > stated.unset, stated, otherwise),
+        about=f"Bytes per parameter: {what}.",
+    )

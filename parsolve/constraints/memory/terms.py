@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Literal
 
+from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import (
     Const,
     Named,
@@ -15,7 +18,6 @@ from parsolve.constraints.formula import (
     smallest,
 )
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.account import GIB
 
 BF16 = 2
 FP32 = 4
@@ -107,3 +109,25 @@ def quantity(name: str, term: Term, about: str) -> Named:
     """A named term; one whose name ends in ``_bytes`` is stated in GiB."""
     unit: Literal["", "bytes"] = "bytes" if name.endswith("_bytes") else ""
     return Named(name, term, about=about, unit=unit)
+
+
+def ring(sent: Term, ranks: Term) -> Term:
+    """The part of so many bytes that leaves a rank of a ring: (n - 1) / n."""
+    width = largest(1, ranks)
+    return sent * (width - 1) // width
+
+
+def volume(axis: str, term: Term, about: str) -> Named:
+    """Bytes that a GPU sends per optimizer step because of one axis."""
+    return Named(f"comm_volume_{axis}", term, about=about, unit="bytes")
+
+
+def volumes(*axes: Named) -> tuple[Named, ...]:
+    """What each axis sends, and all of them together."""
+    whole = Named(
+        "comm_volume",
+        reduce(add, axes),
+        about="Bytes that a GPU sends per optimizer step, all axes together.",
+        unit="bytes",
+    )
+    return (*axes, whole)

@@ -19,24 +19,25 @@ that in an all-reduce. Counted for the fullest stage and a micro-batch in bf16:
 * pp: each chunk's output forward and its gradient backward.
 """
 
-from parsolve.constraints.formula import Named, Term, all_of, if_, largest
+from parsolve.constraints.formula import Term, all_of, if_
+from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
-from parsolve.constraints.generic import memory as a
 from parsolve.constraints.generic import quantities as q
+from parsolve.constraints.generic.activations import norm_split, tokens
+from parsolve.constraints.generic.states import (
+    dense_parameters,
+    dense_shards,
+    expert_parameters,
+    gradient_width,
+    stage_layers,
+    stage_moe_layers,
+    trained_dense,
+    trained_experts,
+)
 from parsolve.constraints.memory import facts as m
-from parsolve.constraints.memory.terms import BF16, split
+from parsolve.constraints.memory.terms import BF16, ring, split, volume, volumes
 
-
-def _volume(axis: str, term: Term, about: str) -> Named:
-    return Named(f"{axis}_volume", term, about=about, unit="bytes")
-
-
-def _ring(size: Term, buffer: Term) -> Term:
-    """What one pass around a ring sends of a buffer."""
-    return (size - 1) * buffer // largest(1, size)
-
-
-_passes = q.microbatches
+_passes = batch.microbatches
 _is_zero3 = f.zero_stage == "3"
 _reductions = if_(all_of(_is_zero3, f.pp_size <= 1), _passes, 1)
 _gathers = if_(f.reshard_after_forward, 2 * _passes, if_(f.pp_size <= 1, _passes, 1))
@@ -44,70 +45,63 @@ _gathers = if_(f.reshard_after_forward, 2 * _passes, if_(f.pp_size <= 1, _passes
 
 def _data(shards: Term, replicas: Term, parameters: Term, trained: Term) -> Term:
     """Gradients, and the weights that follow."""
-    gradients = trained * a.gradient_width
-    reduced = _ring(shards, gradients) + 2 * _ring(replicas, split(gradients, shards))
+    gradients = trained * gradient_width
+    reduced = ring(gradients, shards) + 2 * ring(split(gradients, shards), replicas)
     return if_(
         f.zero_stage == "0",
-        2 * _ring(shards * replicas, gradients),
+        2 * ring(gradients, shards * replicas),
         if_(
             _is_zero3,
-            _reductions * reduced + _gathers * _ring(shards, parameters * BF16),
-            reduced + _ring(shards, trained * BF16),
+            _reductions * reduced + _gathers * ring(parameters * BF16, shards),
+            reduced + ring(trained * BF16, shards),
         ),
     )
 
 
-_dense_shards = largest(1, q.shard_group_size)
-dp_volume = _volume(
+dp = volume(
     "dp",
-    _data(_dense_shards, f.dp_replicate_size, a.dense_parameters, a.trained_dense)
+    _data(dense_shards, f.dp_replicate_size, dense_parameters, trained_dense)
     + _data(
         q.expert_shard_size,
         q.expert_data_parallel_size // q.expert_shard_size,
-        a.expert_parameters,
-        a.trained_experts,
+        expert_parameters,
+        trained_experts,
     ),
     "Bytes that a GPU sends per step for data parallelism and ZeRO.",
 )
-_rows = a.tokens * m.hidden_size * BF16
-tp_volume = _volume(
+_rows = tokens * m.hidden_size * BF16
+tp = volume(
     "tp",
-    _passes * a.stage_layers * if_(f.recompute == "full", 6, 4) * 2 * _ring(f.tp_size, _rows),
+    _passes * stage_layers * if_(f.recompute == "full", 6, 4) * 2 * ring(_rows, f.tp_size),
     "Bytes that a GPU sends per step for tensor and sequence parallelism.",
 )
-_pairs = split(a.tokens * (m.key_width + m.value_width) * BF16, f.tp_size)
+_pairs = split(tokens * (m.key_width + m.value_width) * BF16, f.tp_size)
 _heads = split(
-    a.tokens * (m.query_width + m.key_width + m.value_width + m.attention_output_width) * BF16,
+    tokens * (m.query_width + m.key_width + m.value_width + m.attention_output_width) * BF16,
     f.tp_size,
 )
-cp_volume = _volume(
+cp = volume(
     "cp",
     _passes
-    * a.stage_layers
-    * if_(f.cp_kind == "ring", 3 * (f.cp_size - 1) * _pairs, 2 * _ring(f.cp_size, _heads)),
+    * stage_layers
+    * if_(f.cp_kind == "ring", 3 * (f.cp_size - 1) * _pairs, 2 * ring(_heads, f.cp_size)),
     "Bytes that a GPU sends per step for context parallelism.",
 )
-ep_volume = _volume(
+ep = volume(
     "ep",
     _passes
-    * a.stage_moe_layers
+    * stage_moe_layers
     * 4
-    * _ring(f.ep_size, split(_rows * m.num_experts_per_tok, a.norm_split)),
+    * ring(split(_rows * m.num_experts_per_tok, norm_split), f.ep_size),
     "Bytes that a GPU sends per step to spread tokens over experts.",
 )
-pp_volume = _volume(
+pp = volume(
     "pp",
     if_(
         f.pp_size > 1,
-        2 * _passes * f.virtual_stages * split(_rows, a.norm_split),
+        2 * _passes * f.virtual_stages * split(_rows, norm_split),
         0,
     ),
     "Bytes that a GPU sends per step to neighbouring pipeline stages.",
 )
-VOLUMES = (dp_volume, tp_volume, cp_volume, ep_volume, pp_volume)
-comm_volume = Named(
-    "comm_volume",
-    dp_volume + tp_volume + cp_volume + ep_volume + pp_volume,
-    about="Bytes that a GPU sends per step, all axes together.",
-    unit="bytes",
-)
+QUANTITIES = volumes(dp, tp, cp, ep, pp)
