@@ -152,7 +152,7 @@ class TestText:
             ("--max-length", huge, "--micro-batch", huge),
             ("--max-length", huge, "--micro-batch", huge, "--gpu-memory", f"{huge}b"),
             ("--max-length", "1", "--micro-batch", huge, "--attn-implementation", "eager"),
-            ("--max-length", huge, "--ep", "8", "--top-k", huge, "--moe"),
+            ("--max-length", huge, "--ep", "8"),
         ):
             done = cli("memory", "--world", "8", "--model", "llama-3-8b", *options)
             assert done.code in {0, 1}
@@ -203,7 +203,7 @@ class TestJson:
 SCHEMA_QUESTIONS = (
     EIGHT,
     (*EIGHT, "--gpu-memory", "40"),
-    (*EIGHT, "--ep", "4", "--moe"),
+    (*EIGHT, "--ep", "4"),
     ("memory", "--world", "8", "--model", "qwen3-30b-a3b", "--ep", "8", "--gpu", "h100"),
     ("check", "--world", "8", *LLAMA, "--gpu-memory", "40"),
     ("check", "--world", "8", *LLAMA),
