@@ -442,7 +442,10 @@ def show_solutions(
     lead = ["#"]
     if len({config[profile.world] for config in configs}) > 1:
         lead.append("world")
-    extra = [text for name, text in shown_quantities.items() if name not in _names(columns)]
+    said = _names(columns)
+    if len(lead) > 1:
+        said |= {text for text, name in profile.spellings.items() if name == profile.world}
+    extra = [text for name, text in shown_quantities.items() if name not in said]
     rows = []
     for position, solution in enumerate(solutions, 1):
         row = [str(position), str(solution.config[profile.world])][: len(lead)]

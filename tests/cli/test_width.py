@@ -57,6 +57,12 @@ def test_no_column_is_empty(arguments: tuple[str, ...]) -> None:
         assert {row[-place] for row in table} != {"-"}
 
 
+def test_a_front_over_the_world_has_one_column_of_worlds() -> None:
+    done = cli("solve", "--world", "8,16", *HALO, "--pareto", "memory,world")
+    table = [line for line in done.out.splitlines() if line.startswith("  #")]
+    assert [line.split()[:3] for line in table] == [["#", "world", "options"]]
+
+
 def test_options_wrap_between_each_other_and_stand_below_where_one_is_too_long(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
