@@ -73,6 +73,7 @@ class FieldsCommand(TyperCommand):
         from parsolve.cli import objectives  # noqa: PLC0415
 
         args = self._switched(ctx, objectives.expanded(args))
+        self._refuse_foreign(ctx, args)
         self._refuse_contradictions(ctx, args)
         objectives.remember(args)
         return super().parse_args(ctx, args)
@@ -97,6 +98,21 @@ class FieldsCommand(TyperCommand):
                     argument = (known.opts if value.lower() == "true" else known.secondary_opts)[0]
             result.append(argument)
         return result
+
+    def _refuse_foreign(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401
+        """An option of another profile: say what it is called here, or whose it is."""
+        from parsolve.constraints.elsewhere import counterpart, elsewhere  # noqa: PLC0415
+
+        known = {name for p in self.params for name in (*p.opts, *p.secondary_opts)}
+        for argument in args:
+            typed = argument.partition("=")[0]
+            if typed[:2] != "--" or "--" + ctx.token_normalize_func(typed[2:]) in known:
+                continue
+            word = typed[2:].removeprefix("no-")
+            if (field := counterpart(self.profile, word)) is not None and field.flag:
+                ctx.fail(f"No such option: {typed}. Did you mean --{field.flag}?")
+            if whose := elsewhere(self.profile, word):
+                ctx.fail(f"No such option: {typed}{whose}.")
 
     def _refuse_contradictions(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401
         """An option that takes one value must not be given two different ones."""

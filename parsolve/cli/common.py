@@ -189,8 +189,12 @@ def finish(
     answer: Any,  # noqa: ANN401  (imported late)
     format_: Format,
     stream: TextIO | None = None,
+    varied: Sequence[str] = (),
 ) -> None:
-    """Write an answer, to standard output unless told otherwise, and exit with its code."""
+    """Write an answer, to standard output unless told otherwise, and exit with its code.
+
+    ``varied`` are knobs that were searched because somebody asked for that.
+    """
     if format_ is Format.JSON:
         from parsolve.solver.answer import to_json  # noqa: PLC0415
 
@@ -198,5 +202,5 @@ def finish(
     else:
         from parsolve.cli.text import show  # noqa: PLC0415
 
-        show(answer, stream)
+        show(answer, stream, varied)
     raise typer.Exit(EXIT[getattr(answer, "status", answer.answer)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,8 @@ from typing import BinaryIO, NoReturn
 from parsolve.constraints.fields import FieldError, Misuse
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Unreadable, to_json
-from parsolve.solver.check import check
+from parsolve.solver.facts import refuse_change
+from parsolve.solver.verdict_lines import verdict_line
 
 LONGEST_LINE = 2**20
 """Bytes; a configuration has some hundreds."""
@@ -57,21 +59,18 @@ def check_lines(
     flush = _later if Path(path).is_file() else sys.stdout.flush
     for number, line in _lines(path):
         try:
-            answer = check(
-                profile.config(_merged(profile, defaults, _object(line))),
-                shown_repairs=shown_repairs,
-            )
+            config = profile.config(_merged(profile, defaults, _object(line)))
+            accepted, text = verdict_line(config, shown_repairs=shown_repairs)
         except FieldError as error:
             tally.unreadable += 1
             sys.stderr.write(f"parsolve: {path}:{number}: {error}\n")
-            write(to_json(Unreadable(line=number, error=str(error))))
+            text = to_json(Unreadable(line=number, error=str(error)))
         else:
-            if answer.answer == "accepted":
+            if accepted:
                 tally.accepted += 1
             else:
                 tally.rejected += 1
-            write(to_json(answer))
-        write("\n")
+        write(text + "\n")
         flush()
     return tally
 
@@ -85,6 +84,7 @@ def _merged(
 ) -> dict[str, object]:
     if not defaults:
         return given
+    refuse_change(profile, defaults, given)
     said = {profile.spellings.get(spelling, spelling) for spelling in given}
     return {**{k: v for k, v in defaults.items() if k not in said}, **given}
 
@@ -94,7 +94,7 @@ def _object(line: bytes) -> dict[str, object]:
         message = f"the line is longer than {LONGEST_LINE} bytes"
         raise FieldError(message)
     try:
-        text = line.decode("utf-8-sig")
+        text = line.removeprefix(BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         message = f"not UTF-8 text at byte {error.start + 1}"
         raise FieldError(message) from None

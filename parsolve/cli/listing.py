@@ -9,13 +9,15 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
 from parsolve.cli.screen import Screen
-from parsolve.cli.text import differences, summary_cells, summary_columns
-from parsolve.constraints.formula import fields_of
+from parsolve.cli.table import NARROWEST, UNWRAPPED, Column, Table, room_beside
+from parsolve.cli.text import CHOSEN, OPTIONS, differences, summary_cells, summary_columns
+from parsolve.constraints.formula import Named, fields_of, is_label
+from parsolve.constraints.profile import Column as Summary
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Solution, as_data, to_json
 from parsolve.solver.check import cautions
@@ -75,26 +77,76 @@ def _cautions(query: Query, first: Solution) -> None:
 
 def _table(listing: Listing, solutions: Iterable[Solution]) -> None:
     """Rows with fixed columns, so that they can be printed as they come."""
-    query = listing.query
-    profile = query.profile
-    several = len(query.worlds) > 1
-    digits = len(str(query.worlds[-1]))
+    query, profile, screen = listing.query, listing.query.profile, Screen()
     rows = iter(solutions)
-    first = next(rows, None)
-    summary = summary_columns(profile, first.derived if first else {})
-    widths = [max(len(c.heading), digits, 15 if c.heading == "memory" else 6) for c in summary]
-    heads = [c.heading.rjust(w) for c, w in zip(summary, widths, strict=True)]
-    screen = Screen()
-    lead = f"{'world':>{max(5, digits)}}  " if several else ""
-    screen.line(f"  {lead}{'  '.join(heads)}  options", "bold")
-    asked = {name for name in query.pins if name not in profile.axes}
-    for solution in chain(() if first is None else (first,), rows):
-        found = summary_cells(profile, solution, summary)
-        cells = [c.rjust(w) for c, w in zip(found, widths, strict=True)]
-        world = solution.config[profile.world]
-        shown = {n: value for n, value in solution.config.items() if n not in asked}
-        lead = f"{world:>{max(5, digits)}}  " if several else ""
-        screen.line(f"  {lead}{'  '.join(cells)}  {differences(profile, shown)}")
+    first = next(rows)
+    lead = [profile.world] if len(query.worlds) > 1 else []
+    summary, everywhere = _fitting(query, screen, first, lead)
+    table = Table(screen, _measured(query, screen, summary, lead))
+    varied = {name for name in query.free if name not in profile.searched}
+    pinned = {name for name in query.pins if name not in profile.axes}
+    for solution in chain((first,), rows):
+        shown = {n: value for n, value in solution.config.items() if n not in pinned}
+        world = [str(solution.config[name]) for name in lead]
+        cells = summary_cells(profile, solution, summary)
+        table.row([*world, *cells, differences(profile, shown, varied)])
+    chosen = [name for name in pinned if profile.field_of[name].role in CHOSEN]
+    config = {name: value for name, value in first.config.items() if name in chosen}
+    alike = [differences(profile, config, chosen)] if chosen else []
+    if alike or everywhere:
+        screen.line()
+        screen.entry("all with", ", ".join([*alike, *everywhere]))
+
+
+def _fitting(
+    query: Query, screen: Screen, first: Solution, lead: Sequence[str]
+) -> tuple[list[Summary], list[str]]:
+    """Columns that may differ between rows, others as far as there is room; and what those say.
+
+    Columns that are empty in every row are left out.
+    """
+    profile = query.profile
+    open_ = {*query.free, *lead}
+    kept, constant = [], []
+    columns = summary_columns(profile, first.derived)
+    for column, cell in zip(columns, summary_cells(profile, first, columns), strict=True):
+        quantity = profile.quantity_of[column.quantity]
+        if fields_of(column.where, quantity) & open_:
+            kept.append(column)
+        elif cell != "-":
+            kept.append(column)
+            constant.append((column, f"{column.heading} {cell}"))
+    said = []
+    for column, words in constant:
+        if room_beside(screen, _measured(query, screen, kept, lead)) >= WIDE_OPTIONS:
+            break
+        kept.remove(column)
+        said.append(words)
+    return kept, said
+
+
+WIDE_OPTIONS = 34
+"""Columns that options of a listing get where constant columns can give way."""
+
+NUMBERS, LABELS, BYTES = 4, 6, 15
+"""Columns of a number; of a label; of bytes, with what says that it is near the limit."""
+
+
+def _measured(
+    query: Query, screen: Screen, summary: Sequence[Summary], lead: Sequence[str]
+) -> list[Column]:
+    digits = len(str(query.worlds[-1]))
+    columns = [Column("world", max(digits, 5)) for _ in lead]
+    for each in summary:
+        quantity = query.profile.quantity_of[each.quantity]
+        least = LABELS if isinstance(quantity, Named) and is_label(quantity) else NUMBERS
+        unit = getattr(quantity, "unit", "")
+        columns.append(Column(each.heading, BYTES if unit else max(least, digits)))
+    whole = sum(max(len(column.heading), column.width) + 2 for column in columns)
+    room = (screen.width or UNWRAPPED) - 2 - whole
+    # headings wrap only where options would have little room
+    width = room if room >= NARROWEST else screen.width or UNWRAPPED
+    return [*columns, Column(OPTIONS, width, right=False, wraps=True)]
 
 
 def _jsonl(_: Listing, solutions: Iterable[Solution]) -> None:

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from parsolve.cli.screen import Screen
+from parsolve.cli.table import show_table
 from parsolve.constraints.models.parameters import Parameters, count, facts
 from parsolve.constraints.models.shape import Experts, Layer, Shape
 from parsolve.solver.huggingface import ModelFacts
@@ -55,7 +56,7 @@ def show_list(models: Sequence[ModelFacts]) -> None:
             ]
         )
     headings = ("name", "   total", "  active", "layers", "hidden", "experts", "kind")
-    Screen().table(headings, rows)
+    show_table(Screen(), headings, rows)
 
 
 def show(model: ModelFacts) -> None:
@@ -71,7 +72,7 @@ def show(model: ModelFacts) -> None:
     rows = [*((part.replace("_", " "), n) for part, n in parts.items() if n), ("total", total)]
     wide = len(f"{total:,}")
     cells = [(part, f"{n:>{wide},}", f"{n / total:>6.1%}") for part, n in rows]
-    screen.table(("part", f"{'parameters':>{wide}}", f"{'share':>6}"), cells)
+    show_table(screen, ("part", f"{'parameters':>{wide}}", f"{'share':>6}"), cells)
     screen.line()
     for n, layer in _runs(shape):
         screen.entry("layers", f"{n} x {_layer(layer)}")

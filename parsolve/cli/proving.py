@@ -11,6 +11,7 @@ from typing import Any
 
 from parsolve.cli.options import UsageError
 from parsolve.cli.screen import Screen
+from parsolve.cli.table import show_table
 from parsolve.cli.text import option
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Misuse, suggestion
@@ -171,7 +172,7 @@ def show(answer: Proofs, *, verbose: bool) -> None:
     groups = groupby(answer.obligations, key=lambda each: each.name.partition("/")[0])
     rows = [_row(family, list(group)) for family, group in groups]
     headings = ("family", "proved", "refuted", "undecided", "seconds", "scope")
-    screen.table(headings, rows)
+    show_table(screen, headings, rows)
     if answer.recheck is not None:
         _show_recheck(screen, answer.recheck)
     for each in answer.obligations:

@@ -6,14 +6,18 @@ In a pipe, nothing is wrapped unless COLUMNS is exported, so that lines can be s
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
 from typing import TextIO
 
 WIDEST = 100
 LABEL = 10
+
+OPTION_AND_VALUE = re.compile(r"(--[\w-]+) (?=[^\s-])")
+TOGETHER = "\0"
+"""Stands for a space at which no line ends."""
 
 
 class Screen:
@@ -56,30 +60,12 @@ class Screen:
     def _wrapped(self, text: str, first: str, rest: str) -> list[str]:
         if not self.width:
             return [first + text]
-        return textwrap.wrap(
-            text,
+        lines = textwrap.wrap(
+            OPTION_AND_VALUE.sub(rf"\1{TOGETHER}", text),
             self.width,
             initial_indent=first,
             subsequent_indent=rest,
             break_on_hyphens=False,
             break_long_words=False,
-        ) or [first]
-
-    def table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Columns as wide as their widest cell; numbers to the right."""
-        widths = [max(len(row[i]) for row in (headings, *rows)) for i in range(len(headings))]
-        right = [
-            all(row[i].lstrip("-").isdigit() or row[i] in {"", "-"} for row in rows)
-            for i in range(len(headings))
-        ]
-        self.line(f"  {_cells(headings, widths, right)}", "bold")
-        for row in rows:
-            self.line(f"  {_cells(row, widths, right)}")
-
-
-def _cells(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    cells = (
-        cell.rjust(width) if to_right else cell.ljust(width)
-        for cell, width, to_right in zip(row, widths, right, strict=True)
-    )
-    return "  ".join(cells).rstrip()
+        )
+        return [line.replace(TOGETHER, " ") for line in lines] or [first]

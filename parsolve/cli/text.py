@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
 from parsolve.cli.plot import scatter
 from parsolve.cli.screen import Screen
+from parsolve.cli.table import NARROWEST, measured, room_beside, show_table
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import GIB, Bytes, Field, Flag, Size, Sizes, gib, size_text
 from parsolve.constraints.memory.account import NEAR_PERCENT
@@ -50,19 +51,37 @@ def option(field: Field, value: object) -> str:
     return f"--{field.flag} {'unset' if value is None else value}"
 
 
+CHOSEN = frozenset({"knob", "run"})
+"""Roles of what somebody chose for a run: an answer states it wherever it is off its default."""
+
+
 def differences(profile: Profile, config: Mapping[str, Any], also: Iterable[str] = ()) -> str:
-    """Options for the knobs that are off their default, and for those named in ``also``."""
+    """Options for what was chosen off its default, and for the fields named in ``also``."""
     wanted = set(also)
     parts = [
         option(field, config.get(field.name, field.default))
         for field in profile.fields
-        if field.flag
-        and (
-            field.name in wanted
-            or (field.role == "knob" and config.get(field.name, field.default) != field.default)
-        )
+        if field.flag and (field.name in wanted or _is_chosen(field, config))
     ]
     return " ".join(parts) or "(defaults)"
+
+
+def _is_chosen(field: Field, config: Mapping[str, Any]) -> bool:
+    return field.role in CHOSEN and config.get(field.name, field.default) != field.default
+
+
+def show_model(screen: Screen, profile: Profile, config: Mapping[str, Any]) -> None:
+    """What the answer takes the model for: every fact of it that has an option."""
+    kinds = {offer.given for offer in profile.offers}
+    facts = [
+        option(field, config[field.name])
+        for field in profile.fields
+        if field.role == "model"
+        and (field.flag or field.name in kinds)
+        and config.get(field.name, field.default) != field.default
+    ]
+    if facts:
+        screen.entry("model", " ".join(facts))
 
 
 def gpus(count: int) -> str:
@@ -73,7 +92,8 @@ def gpus(count: int) -> str:
 def cluster(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The cluster in words, effective sizes beside requested ones."""
     world = config[profile.world]
-    text = gpus(world)
+    limit = config.get(profile.account.limit.name) if profile.account is not None else None
+    text = gpus(world) + (f" of {gib(limit)}" if limit is not None else "")
     if (nodes := derived.get(profile.nodes)) is not None:
         text += f", {nodes} node{'s' if nodes != 1 else ''} of {derived[profile.node]}"
     if (domain := derived.get(profile.domain)) is not None:
@@ -103,16 +123,20 @@ def _argument(value: object) -> str:
 def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The launch line with the framework's own arguments, and what it cannot say."""
     arguments, unsaid, environment = [], [], []
+    has_arguments = any(field.launch for field in profile.fields)
+    settled = _settled(profile, config)
+    # what the framework has no argument for is said by what it settles
+    own = {profile.spellings[each.by] for each in profile.settled} if has_arguments else set()
     for field in profile.fields:
-        value = config.get(field.name, field.default)
-        if value == field.default:
+        value = settled.get(field.name, config.get(field.name, field.default))
+        if field.name in own or (value == field.default and field.name not in settled):
             continue
         if field.launch:
             arguments.append(f" --{field.launch} {_argument(value)}")
         elif env := getattr(field, "env", ""):
             environment.append(f"{env}={value} ")
         elif field.role == "knob" and field.name not in profile.launchers:
-            unsaid.append(field.name)
+            unsaid.append(f"{field.name} = {_argument(value)}")
     knob, lines = profile.launchers
     line = lines[config.get(knob, profile.field_of[knob].default)].format(
         nodes=derived.get(profile.nodes, 1),
@@ -120,10 +144,26 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         world=config[profile.world],
         rendezvous="--rdzv_endpoint HOST:PORT " if derived.get(profile.nodes, 1) > 1 else "",
     )
-    has_arguments = any(field.launch for field in profile.fields)
     how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
     rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
     return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
+
+
+def _settled(profile: Profile, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that were not given and that given ones decide, with their values."""
+    values = tuple(config.get(field.name, field.default) for field in profile.fields)
+    found: dict[str, Any] = {}
+    for each in profile.settled:
+        name, by = profile.spellings[each.field], profile.spellings[each.by]
+        if (
+            config.get(by) is not None
+            and config.get(name) is None
+            and holds(profile, each.where, values)
+        ):
+            known = {**profile.filled(values), **profile.derive(values)}
+            if each.quantity in known:
+                found[name] = known[each.quantity]
+    return found
 
 
 def show_launch(
@@ -157,6 +197,7 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
         f"{cluster(profile, answer.config, answer.derived)}",
         YES,
     )
+    show_model(screen, profile, answer.config)
     if changed := effective(profile, answer.config, answer.derived):
         screen.entry("effective", changed)
     screen.entry("derived", quantities(answer.derived))
@@ -177,6 +218,9 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
         word = "rejected" if position == 0 else "also violated"
         screen.headline(word, f"[{profile.name}] {violation.rule}", NO)
         show_violation(screen, violation)
+    on = cluster(profile, answer.config, answer.derived)
+    screen.entry("given", f"{differences(profile, answer.config)} on {on}")
+    show_model(screen, profile, answer.config)
     if changed := effective(profile, answer.config, answer.derived):
         screen.entry("effective", changed)
     if answer.memory is not None:
@@ -283,6 +327,7 @@ def show_memory(screen: Screen, answer: Memory) -> None:
         bar = screen.styled("#" * filled, style if name == "total" else "") + "." * (BAR - filled)
         screen.line(f"  {name:<12} {size / GIB:>8.2f} GiB  {bar}  {100 * size / whole:5.1f}%")
     screen.line()
+    show_model(screen, profile, answer.config)
     if answer.experts is not None:
         shares = (f"{gib(size)} of {part}" for part, size in answer.experts.items())
         screen.entry("experts", f"{', '.join(shares)} are those of routed experts")
@@ -307,8 +352,11 @@ def show_memory(screen: Screen, answer: Memory) -> None:
         show_cut_short(screen, answer.repairs)
 
 
-def show_best(screen: Screen, answer: Best) -> None:
-    """The optimum, who reaches it, how to launch the first, and why it is the optimum."""
+def show_best(screen: Screen, answer: Best, varied: Iterable[str] = ()) -> None:
+    """The optimum, who reaches it, how to launch the first, and why it is the optimum.
+
+    ``varied`` are knobs that were searched because somebody asked for that.
+    """
     profile = PROFILES[answer.profile]
     proved = "proved: no valid configuration is better"
     if answer.pareto:
@@ -329,12 +377,13 @@ def show_best(screen: Screen, answer: Best) -> None:
     if answer.count > 1:
         screen.entry("order", "; ".join(answer.order))
     screen.line()
-    show_solutions(screen, profile, answer.solutions, answer.objectives)
+    show_solutions(screen, profile, answer.solutions, answer.objectives, varied)
     screen.line()
     if answer.pareto and len(answer.objectives) == FRONT and shown > 1:
         show_front(screen, profile, answer)
     first = answer.solutions[0]
     screen.entry("cluster", cluster(profile, first.config, first.derived))
+    show_model(screen, profile, first.config)
     show_launch(screen, "launch 1", profile, first, answer.warnings)
     show_cautions(screen, answer.warnings)
     screen.entry("searched", answer.searched)
@@ -375,53 +424,96 @@ def proof(answer: Best) -> str:
 def show_solutions(
     screen: Screen,
     profile: Profile,
-    solutions: Iterable[Solution],
+    solutions: Sequence[Solution],
     objectives: Iterable[Goal] = (),
+    varied: Iterable[str] = (),
 ) -> None:
-    """A table: rank, world if it varies, objectives, options, summary quantities."""
-    solutions = list(solutions)
-    columns = summary_columns(profile, solutions[0].derived if solutions else {})
+    """A table: rank, world if it varies, objectives, options, summary quantities.
+
+    What was chosen alike everywhere is said once, below; what differs, in every row.
+    """
+    columns = summary_columns(profile, solutions[0].derived)
     shown_quantities = {
         getattr(profile.quantity_of.get(goal.quantity), "name", goal.quantity): goal.quantity
         for goal in objectives
     }
-    same = _shared(profile, [solution.config for solution in solutions])
-    headings = ["#"]
-    several_worlds = len({s.config[profile.world] for s in solutions}) > 1
-    if several_worlds:
-        headings.append("world")
-    extra = [text for name, text in shown_quantities.items() if name not in _names(columns)]
-    headings += [*extra, "options", *(column.heading for column in columns)]
+    configs = [solution.config for solution in solutions]
+    same, differ = _shared(profile, configs, varied)
+    lead = ["#"]
+    if len({config[profile.world] for config in configs}) > 1:
+        lead.append("world")
+    said = _names(columns)
+    if len(lead) > 1:
+        said |= {text for text, name in profile.spellings.items() if name == profile.world}
+    extra = [text for name, text in shown_quantities.items() if name not in said]
     rows = []
     for position, solution in enumerate(solutions, 1):
-        row = [str(position)]
-        if several_worlds:
-            row.append(str(solution.config[profile.world]))
+        row = [str(position), str(solution.config[profile.world])][: len(lead)]
         row += [
-            amount(profile, text, solution.objectives[text]) if solution.objectives else ""
+            amount(profile, text, solution.objectives[text]) if solution.objectives else "-"
             for text in extra
         ]
-        row.append(differences(profile, _only(solution.config, solution.config.keys() - same)))
+        own = _only(solution.config, solution.config.keys() - same)
+        row.append(differences(profile, own, differ))
         row += summary_cells(profile, solution, columns)
         rows.append(row)
-    screen.table(headings, rows)
-    if same:
+    headings = [*lead, *extra, OPTIONS, *(column.heading for column in columns)]
+    headings, rows, everywhere = narrowed(screen, headings, rows, len(lead) + len(extra) + 1)
+    show_table(screen, headings, rows, OPTIONS)
+    alike = [differences(profile, _only(configs[0], same), same)] if same else []
+    if alike or everywhere:
         screen.line()
-        screen.entry("all with", differences(profile, _only(solutions[0].config, same), same))
+        screen.entry("all with", ", ".join([*alike, *everywhere]))
 
 
-def _shared(profile: Profile, configs: list[Fields]) -> set[str]:
-    """Knobs off their default in the same way everywhere: said once. Axes stay in their rows."""
-    return {
-        field.name
-        for field in profile.fields
-        if field.role == "knob"
-        and field.flag
-        and field.name not in profile.axes
-        and configs
-        and configs[0].get(field.name, field.default) != field.default
-        and all(config.get(field.name) == configs[0][field.name] for config in configs)
-    }
+OPTIONS = "options"
+"""Heading of the options of each configuration."""
+
+
+def narrowed(
+    screen: Screen, headings: Sequence[str], rows: Sequence[Sequence[str]], first: int
+) -> tuple[list[str], list[list[str]], list[str]]:
+    """The table without empty columns and, where it is too wide, without constant ones.
+
+    Those from ``first`` on are looked at. What a constant column says is returned as well.
+    """
+    cells = list(zip(*rows, strict=True))
+    gone = {place for place in range(first, len(headings)) if {*cells[place]} == {"-"}}
+
+    def left(of: Sequence[str]) -> list[str]:
+        return [cell for place, cell in enumerate(of) if place not in gone]
+
+    everywhere = []
+    for place in range(first, len(headings)):
+        columns = measured(left(headings), [left(row) for row in rows], OPTIONS)
+        wanted = max(column.width for column in columns if column.wraps)
+        if room_beside(screen, columns) >= min(wanted, NARROWEST):
+            break
+        if place not in gone and len(rows) > 1 and len({*cells[place]}) == 1:
+            gone.add(place)
+            everywhere.append(f"{headings[place]} {cells[place][0]}")
+    return left(headings), [left(row) for row in rows], everywhere
+
+
+def _shared(
+    profile: Profile, configs: Sequence[Fields], varied: Iterable[str]
+) -> tuple[set[str], set[str]]:
+    """What was chosen and is alike everywhere, and what differs. Axes stay in their rows.
+
+    Knobs that a search varies unasked are told from their default in their rows.
+    """
+    asked = set(varied)
+    same, differ = set(), set()
+    for field in profile.fields:
+        if not field.flag or field.role not in CHOSEN or field.name in profile.axes:
+            continue
+        values = [config.get(field.name, field.default) for config in configs]
+        if any(value != values[0] for value in values):
+            if field.name not in profile.searched:
+                differ.add(field.name)
+        elif values[0] != field.default or field.name in asked:
+            same.add(field.name)
+    return same, differ
 
 
 def _names(columns: Iterable[object]) -> set[str]:
@@ -507,18 +599,21 @@ def _where(answer: Conflict) -> str:
     return f"any of the {answer.worlds} worlds; on {gpus(answer.world)} "
 
 
-def show_undecided(screen: Screen, answer: Undecided) -> None:
+def show_undecided(screen: Screen, answer: Undecided, varied: Iterable[str]) -> None:
     """What is known, and that it is not an answer."""
     profile = PROFILES[answer.profile]
     screen.headline("undecided", f"[{profile.name}] {answer.reason}", OPEN)
     if answer.solutions:
         screen.entry("so far", f"{answer.count} found; whether others are better is not known")
-        show_solutions(screen, profile, answer.solutions, answer.objectives)
+        show_solutions(screen, profile, answer.solutions, answer.objectives, varied)
     screen.entry("searched", answer.searched)
 
 
-def show(answer: object, stream: TextIO | None = None) -> None:
-    """Write an answer for people, to standard output unless told otherwise."""
+def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = ()) -> None:
+    """Write an answer for people, to standard output unless told otherwise.
+
+    ``varied`` are knobs that were searched because somebody asked for that.
+    """
     screen = Screen(stream)
     match answer:
         case Accepted():
@@ -528,11 +623,11 @@ def show(answer: object, stream: TextIO | None = None) -> None:
         case Memory():
             show_memory(screen, answer)
         case Best():
-            show_best(screen, answer)
+            show_best(screen, answer, varied)
         case Conflict():
             show_conflict(screen, answer)
         case Undecided():
-            show_undecided(screen, answer)
+            show_undecided(screen, answer, varied)
         case _:
             message = f"no text for {type(answer).__name__}"
             raise TypeError(message)

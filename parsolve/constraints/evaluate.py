@@ -43,6 +43,9 @@ Values: TypeAlias = tuple[Anything, ...]
 
 DEFINED = "True"
 
+MANY_FIELDS = 4
+"""Where more than one in so many fields is read, binding all at once is less work."""
+
 
 def term_source(term: Term) -> str:
     """Python for the term's value. Only meaningful where `defined_source` holds."""
@@ -164,7 +167,14 @@ def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:
     names = [
         f"{field.name}_entries" if isinstance(field, Sizes) else field.name for field in fields
     ]
-    lines = [f"({', '.join(names)},) = values"] if reads else []
+    if len(reads) * MANY_FIELDS > len(fields):
+        lines = [f"({', '.join(names)},) = values"]
+    else:
+        lines = [
+            f"{name} = values[{place}]"
+            for place, (field, name) in enumerate(zip(fields, names, strict=True))
+            if field.name in reads
+        ]
     for field in fields:
         name = field.name
         if name not in reads:

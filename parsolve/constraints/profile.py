@@ -283,7 +283,11 @@ class Profile:
     def judged(self, values: Values) -> tuple[list[int], dict[str, Anything]]:
         """`violated` and `derive` at once."""
         fired, known = self._judge(values)
-        return self._heard(fired) + self._exceeded(values), known
+        return self.heard(fired, values), known
+
+    def heard(self, fired: list[int], values: Values) -> list[int]:
+        """`violated`, given the rules that are broken when each is read by itself."""
+        return self._heard(fired) + self._exceeded(values)
 
     def derive(self, values: Values) -> dict[str, Anything]:
         """Every derived quantity that is known, by name; an unknown one is left out."""
@@ -295,7 +299,7 @@ class Profile:
         While a size is itself illegal, rules that read it say nothing: arithmetic on a
         tensor-parallel size of 0 would only add noise.
         """
-        return self._heard(self._judge(values)[0]) + self._exceeded(values)
+        return self.heard(self._judge(values)[0], values)
 
     def _exceeded(self, values: Values) -> list[int]:
         """Indices of the violated bounds, which come after the rules."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from parsolve.constraints.fields import Misuse
+from parsolve.constraints.fields import FieldError, Misuse
+from parsolve.constraints.memory.facts import FACT_NAMES
 from parsolve.constraints.memory.hardware import gpu_named
+from parsolve.constraints.models.changed import CHANGEABLE
 from parsolve.constraints.profile import Profile
+
+if TYPE_CHECKING:
+    from parsolve.solver.huggingface import ModelFacts
 
 
 def with_facts(  # noqa: PLR0913  (one question, and where its facts stand)
@@ -22,6 +27,7 @@ def with_facts(  # noqa: PLR0913  (one question, and where its facts stand)
 ) -> dict[str, object]:
     """What was given, over what the model and the GPU say.
 
+    A number of the model that was given changes the model, so that every count follows it.
     ``model`` is a name, a path, or a loaded ``config.json``. A GPU's usual node counts, or the
     whole of a smaller world; its NVLink domain where it divides the worlds. A model that cannot
     be counted is an error only where its size is needed, as a bound does: raises `ModelError`
@@ -32,12 +38,16 @@ def with_facts(  # noqa: PLR0913  (one question, and where its facts stand)
         facts = {**_of_gpu(profile, gpu, worlds, facts), **facts}
     if model is not None:
         needed = needs_size or bool(facts.get("gpu_memory"))
-        facts = {**_of_model(profile, model, needed=needed), **facts}
+        facts = {**_of_model(profile, model, facts, needed=needed), **facts}
     return facts
 
 
 def _of_model(
-    profile: Profile, model: str | PathLike[str] | Mapping[str, Any], *, needed: bool
+    profile: Profile,
+    model: str | PathLike[str] | Mapping[str, Any],
+    given: Mapping[str, object],
+    *,
+    needed: bool,
 ) -> dict[str, object]:
     from parsolve.solver.huggingface import loaded_model_facts, read_model_facts  # noqa: PLC0415
 
@@ -45,10 +55,59 @@ def _of_model(
         found = loaded_model_facts(model)
     else:
         found = read_model_facts(str(model))
-    counted = found.memory() if found.shape is not None or needed else {}
+    said = _about_a_model(profile, given)
+    own = _known(profile, found, needed=needed)
+    _refuse_another_kind(found.name, own.get("model_kind"), said.pop("model_kind", None))
+    if found.shape is None:
+        return own
+    before = _about_a_model(profile, own)
+    changes = {name: value for name, value in said.items() if value != before.get(name)}
+    if not changes:
+        return own
+    altered = found.changed(changes)
+    return _known(profile, altered, needed=True) | {"model_changes": altered.name}
+
+
+def _known(profile: Profile, model: ModelFacts, *, needed: bool) -> dict[str, object]:
+    counted = model.memory() if model.shape is not None or needed else {}
     sizes = {name: value for name, value in counted.items() if value}  # 0: there are none
-    known = {**found.fields, **sizes}
+    known = {**model.fields, **sizes}
     return {name: value for name, value in known.items() if name in profile.field_of}
+
+
+def _about_a_model(profile: Profile, given: Mapping[str, object]) -> dict[str, Any]:
+    """The numbers of a model among what is given, and its kind; 0 of something is none of it."""
+    numbers = {*FACT_NAMES, *CHANGEABLE, "model_kind"}
+    named = ((profile.spellings.get(spelling), value) for spelling, value in given.items())
+    return {
+        name: profile.field_of[name].parse(value) or None
+        for name, value in named
+        if name is not None and name in numbers
+    }
+
+
+def _refuse_another_kind(model: str, own: object, said: object) -> None:
+    if {own, said} == {"moe", "dense"}:
+        what = "routed experts" if own == "moe" else "no routed experts"
+        message = f"{model} has {what}, but model_kind {said} was asked for; leave it out"
+        raise Misuse(message)
+
+
+def refuse_change(
+    profile: Profile, known: Mapping[str, object], given: Mapping[str, object]
+) -> None:
+    """Refuse numbers of a model that what is counted in ``known`` would not follow."""
+    said = _about_a_model(profile, given)
+    if not said or FACT_NAMES.isdisjoint(known):
+        return
+    before = _about_a_model(profile, known)
+    for name, value in said.items():
+        if value != before.get(name):
+            message = (
+                f"{name} is not that of the model that was named for every line; name the model "
+                "with this number, or give all its numbers line by line"
+            )
+            raise FieldError(message)
 
 
 def _of_gpu(

@@ -18,7 +18,7 @@ from parsolve.solver.answer import Conflict, Fields, Violation
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Condition, Query, assumptions
-from parsolve.solver.relax import adjustable, opened, relaxations
+from parsolve.solver.relax import adjustable, opened, relaxations, widened
 from parsolve.solver.search import search
 from parsolve.solver.solve import searched
 
@@ -69,7 +69,7 @@ def explain_fit(query: Query, deadline: Deadline) -> Conflict:
         conditions=tuple(part.text for part in core if isinstance(part, Condition)),
         rules=violations,
         smallest=smallest,
-        searched=f"{searched(query)}; the framework's rules are taken as given",
+        searched=fit.searched,
         repairs=tuple(islice(relaxations(query, deadline), SHOWN_RELAXATIONS)),
         warnings=(*assumptions(query), *cautions(config)),
         method="search",
@@ -104,6 +104,18 @@ class _Fit:
         conditions = {condition.text: condition for condition in query.conditions}
         self.parts: tuple[Part, ...] = (*pins, *conditions.values())
 
+    @property
+    def searched(self) -> str:
+        """Which values were tried, those of pins that were let go included."""
+        without = [p for p in self.parts if isinstance(p, str) and p in self.unstated(self.parts)]
+        moved = [p for p in self.parts if isinstance(p, str) and p not in without]
+        let_go = [f"without {name}" for name in without]
+        for name in moved:
+            others = {*widened(self.query, self.config, name)} - {self.config[name]}
+            let_go.append(f"{name} at {len(others)} other value{'s' if len(others) != 1 else ''}")
+        tried = f"; to see what conflicts, also {', '.join(let_go)}" if let_go else ""
+        return f"{searched(self.query)}{tried}; the framework's rules hold throughout"
+
     def core(self) -> tuple[tuple[Part, ...], bool]:
         """A smallest set of parts that leaves nothing, and whether that was shown."""
         parts = self.parts
@@ -130,8 +142,7 @@ class _Fit:
         """
         released = [part for part in self.parts if isinstance(part, str) and part not in kept]
         conditions = [part for part in kept if isinstance(part, Condition)]
-        stated = fields_of(*(condition.formula for condition in conditions))
-        without = [name for name in released if name in self.bounding - stated]
+        without = [name for name in released if name in self.unstated(kept)]
         question = opened(
             self.query,
             self.config,
@@ -140,3 +151,8 @@ class _Fit:
             without=without,
         )
         return question if bounded else replace(question, bounded=False)
+
+    def unstated(self, kept: tuple[Part, ...]) -> set[str]:
+        """Bounds that no condition that is kept speaks of: without their pins nobody asks."""
+        conditions = (part.formula for part in kept if isinstance(part, Condition))
+        return self.bounding - fields_of(*conditions)

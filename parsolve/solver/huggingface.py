@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from parsolve.constraints.models.catalogue import Preset
+from parsolve.constraints.models.changed import changed
 from parsolve.constraints.models.config import shape_of
 from parsolve.constraints.models.lookup import (
     EXPERT_FFN,
@@ -52,13 +53,16 @@ SINK_FAMILIES = ("gpt_oss",)
 class ModelFacts:
     """A model: the fields that rules read, its shape, and the preset if it was named.
 
-    Where the size cannot be counted, ``shape`` is None and ``uncounted`` says why.
+    Where the size cannot be counted, ``shape`` is None and ``uncounted`` says why. ``config``
+    is what all of it was read from, and ``name`` how messages call it.
     """
 
     fields: Mapping[str, object]
     shape: Shape | None
-    uncounted: str = ""
-    preset: Preset | None = None
+    uncounted: str
+    preset: Preset | None
+    config: Mapping[str, Any]
+    name: str
 
     def counted(self) -> Shape:
         """The shape. Raises `ModelError` where the size cannot be counted."""
@@ -72,6 +76,14 @@ class ModelFacts:
         Raises `ModelError` where the size cannot be counted.
         """
         return memory_facts(self.counted())
+
+    def changed(self, changes: Mapping[str, Any]) -> ModelFacts:
+        """The model with these numbers in place of its own; its name says which.
+
+        Raises `ModelError` where its counts could not follow them.
+        """
+        config, name = changed(self.config, self.name, self.counted(), changes)
+        return loaded_model_facts(config, name, self.preset)
 
 
 def read_model(model: str | Path) -> dict[str, object]:
@@ -97,9 +109,9 @@ def loaded_model_facts(
     """The same of a loaded ``config.json``."""
     fields = model_fields(config, name)
     try:
-        return ModelFacts(fields, shape_of(config, name), preset=preset)
+        return ModelFacts(fields, shape_of(config, name), "", preset, config, name)
     except ModelError as error:
-        return ModelFacts(fields, None, str(error), preset)
+        return ModelFacts(fields, None, str(error), preset, config, name)
 
 
 def _preset(model: str | Path) -> Preset | None:

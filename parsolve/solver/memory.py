@@ -67,8 +67,8 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
     found = usage(config)
     if found is None:
         raise QueryError(missing(config))
-    nearest = repairs(config) if found.state == "over" and shown_repairs else None
     violated = profile.violated(config.values)
+    nearest = repairs(config) if violated and shown_repairs else None
     return Memory(
         profile=profile.name,
         config=Fields(config.as_dict()),

@@ -218,6 +218,12 @@ class TestDefaults:
         done = cli(*CHECK, "--model", str(file), stdin=GOOD)
         assert [v["rule"] for v in done.lines[0]["violations"]] == ["experts-not-divisible-by-ep"]
 
+    def test_a_line_cannot_change_a_number_that_counts_rest_on(self) -> None:
+        lines = b'{"world_size": 8, "num_hidden_layers": %d}\n' * 2 % (32, 40)
+        done = cli(*CHECK, "--model", "llama-3-8b", stdin=lines)
+        assert [line["answer"] for line in done.lines] == ["accepted", "error"]
+        assert "name the model with this number" in done.lines[1]["error"]
+
     def test_a_bad_option_is_misuse_at_once(self) -> None:
         done = cli(*CHECK, "--world", "0", stdin=GOOD)
         assert (done.code, done.out) == (2, "")

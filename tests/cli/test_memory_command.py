@@ -152,7 +152,7 @@ class TestText:
             ("--max-length", huge, "--micro-batch", huge),
             ("--max-length", huge, "--micro-batch", huge, "--gpu-memory", f"{huge}b"),
             ("--max-length", "1", "--micro-batch", huge, "--attn-implementation", "eager"),
-            ("--max-length", huge, "--ep", "8", "--top-k", huge, "--moe"),
+            ("--max-length", huge, "--ep", "8"),
         ):
             done = cli("memory", "--world", "8", "--model", "llama-3-8b", *options)
             assert done.code in {0, 1}
@@ -203,7 +203,7 @@ class TestJson:
 SCHEMA_QUESTIONS = (
     EIGHT,
     (*EIGHT, "--gpu-memory", "40"),
-    (*EIGHT, "--ep", "4", "--moe"),
+    (*EIGHT, "--ep", "4"),
     ("memory", "--world", "8", "--model", "qwen3-30b-a3b", "--ep", "8", "--gpu", "h100"),
     ("check", "--world", "8", *LLAMA, "--gpu-memory", "40"),
     ("check", "--world", "8", *LLAMA),
@@ -351,7 +351,6 @@ class TestMisuse:
             (("--gpu-memory=-80",), "gpu_memory must be at least 1"),
             (("--gpu-memory", "9" * 40), "beyond any real size"),
             (("--use-peft",), "the rank of its adapters is missing"),
-            (("--tp", "3"), "not known while these rules are violated: tp-not-dividing-stage"),
             (("--precision-policy", "fp8"), "precision_policy has no value"),
             (("--where", "dp > 1"), "No such option: --where"),
             (("--format", "csv"), "csv"),
@@ -361,6 +360,20 @@ class TestMisuse:
         done = cli(*EIGHT, *options)
         assert (done.code, done.out) == (2, "")
         assert says in done.words
+
+    @pytest.mark.parametrize("form", ["text", "json"])
+    def test_a_shape_that_has_no_memory_is_answered_as_a_check_does(self, form: str) -> None:
+        done = cli(*EIGHT, "--tp", "3", "--format", form)
+        assert done == cli("check", *EIGHT[1:], "--tp", "3", "--format", form)
+        assert done.code == 1
+        if form == "json":
+            assert [repair["change"] for repair in done.data["repairs"]] == [
+                {"tp_size": 4},
+                {"tp_size": 2},
+                {"tp_size": 8},
+            ]
+        none = cli(*EIGHT, "--tp", "3", "--repairs", "0")
+        assert "nearest" not in none.out
 
     @pytest.mark.parametrize("world", ["8,16", "8..16", "0", "-8", "x", str(10**10)])
     def test_worlds(self, world: str) -> None:
@@ -485,7 +498,8 @@ class TestList:
     def test_the_table_has_a_column(self) -> None:
         done = cli(*self.BOUNDED)
         assert done.code == 0
-        heading, *rows = done.out.splitlines()
+        heading, *rows, gap, given = done.out.splitlines()
+        assert (gap, given.split()[:2]) == ("", ["all", "with"])
         assert heading.split()[-2:] == ["memory", "options"]
         assert [row.split("  ")[-2].strip() for row in rows] == [
             "46.41 GiB",
@@ -497,7 +511,7 @@ class TestList:
 
     def test_near_the_limit_is_said(self) -> None:
         done = cli("list", "--world", "8", *LLAMA, "--gpu-memory", "47GiB")
-        assert [" near" in line for line in done.out.splitlines()[1:]] == [True, False, False]
+        assert [" near" in line for line in done.out.splitlines()[1:-2]] == [True, False, False]
 
     def test_without_a_model_there_is_no_column(self) -> None:
         assert "memory" not in cli("list", "--world", "8").out

@@ -137,6 +137,16 @@ def test_legal_somewhere_means_accepted(given: dict[str, object]) -> None:
         ({"world_size": 8, "pp_size": 8, "num_hidden_layers": 61}, "stages-uneven"),
         ({"world_size": 8, "cp_size": 8, "seq_length": 4088}, "sequence-padded"),
         ({"world_size": 8, "pp_size": 8}, "zero-with-pipeline"),
+        (
+            {"world_size": 8, "zero_stage": 0, "dp_replicate_size": 2},
+            "replicas-of-nothing-sharded",
+        ),
+        (
+            {"world_size": 8, "zero_stage": 1, "reshard_after_forward": False},
+            "reshard-without-sharded-weights",
+        ),
+        ({"world_size": 8, "cp_kind": "ulysses"}, "cp-kind-without-cp"),
+        ({"world_size": 8, "pp_schedule": "gpipe"}, "schedule-without-stages"),
     ],
 )
 def test_what_runs_and_should_be_known(given: dict[str, object], notice: str) -> None:

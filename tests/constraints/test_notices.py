@@ -17,6 +17,12 @@ STAGES: Fields = {**TWO_NODES, "pp_size": 2, "assume_pp": True}
 DOMAIN_OF_TWO: Fields = {"world_size": 24, "gpus_per_node": 6, "nvlink_domain_size": 12}
 
 CASES: tuple[tuple[str, Fields, Fields, str], ...] = (
+    (
+        "model-changed",
+        {**NODE, "model_changes": "qwen3-8b with 40 layers"},
+        NODE,
+        "model_changes = qwen3-8b with 40 layers",
+    ),
     ("pp-not-in-release", STAGES, TWO_NODES, "pp_size = 2 > 1"),
     ("gpus-per-node-assumed", {"world_size": 8}, NODE, "gpus_per_node = auto"),
     (
@@ -87,6 +93,38 @@ CASES: tuple[tuple[str, Fields, Fields, str], ...] = (
         {**DOMAIN_OF_TWO, "ep_size": 4},
         "ep_buffer_backend = legacy",
     ),
+    *(
+        (name, {**NODE, option: value}, {**NODE, option: value, **given}, f"{option} = ")
+        for name, option, value, given in (
+            ("lora-rank-without-peft", "lora_rank", 8, {"use_peft": True}),
+            (
+                "peft-target-without-peft",
+                "peft_inside_ep_layers",
+                True,
+                {"use_peft": True, "peft_inside_ep_layers": False},
+            ),
+            (
+                "reentrant-without-checkpointing",
+                "reentrant_checkpointing",
+                True,
+                {"gradient_checkpointing": True},
+            ),
+            ("eval-batch-without-eval", "per_device_eval_batch_size", 4, {"do_eval": True}),
+            (
+                "aux-loss-coefficient-without-aux-loss",
+                "aux_loss_coefficient_positive",
+                True,
+                {"moe_balancing": "aux_loss"},
+            ),
+            ("ep-buffer-without-ep", "ep_buffer_backend", "legacy", {"ep_size": 8}),
+        )
+    ),
+    (
+        "fused-loss-under-cp",
+        {**NODE, "fused_linear_cross_entropy": True, "cp_size": 2},
+        {**NODE, "fused_linear_cross_entropy": True},
+        "fused_linear_cross_entropy = true, cp_size = 2 > 1",
+    ),
     (
         "explicit-ref-model-dense-replica",
         {**NODE, "trainer": "dpo", "reference_model": "live", "ep_size": 8},
@@ -134,7 +172,7 @@ def test_a_plain_configuration_shows_nothing() -> None:
 def test_notices_say_whole_sentences_and_cite_a_file() -> None:
     for notice in HALO.warnings:
         assert notice.reason.endswith(".")
-        assert re.fullmatch(r"src/[a-z_/]+\.py", notice.source.file)
+        assert re.fullmatch(r"src/[a-z_/]+\.py|parsolve", notice.source.file)
 
 
 def test_a_notice_that_meets_an_undefined_quantity_keeps_silent() -> None:

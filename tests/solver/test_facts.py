@@ -91,3 +91,90 @@ def test_the_api_takes_them_everywhere() -> None:
 def test_misuse_says_what_to_change(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parsolve.check(world_size=8, **arguments)
+
+
+def counts(model: str, **given: object) -> dict[str, Any]:
+    return with_facts(HALO, given, model)
+
+
+def test_counts_follow_a_number_that_is_given() -> None:
+    whole, half = counts("llama-3-70b"), counts("llama-3-70b", num_hidden_layers=40)
+    for name in ("attention_parameters", "dense_ffn_parameters"):
+        assert half[name] * 2 == whole[name]
+    assert half["embedding_parameters"] == whole["embedding_parameters"]
+    assert half["model_changes"] == "llama-3-70b with 40 layers"
+    assert "model_changes" not in whole
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "expected"),
+    [
+        (
+            "llama-3-70b",
+            {"num_attention_heads": 32, "num_key_value_heads": (4,)},
+            {"query_width": 8192, "key_width": 1024},  # 32 heads of 256
+        ),
+        ("llama-3-70b", {"vocab_size": 1000}, {"output_parameters": 8192 * 1000}),
+        ("qwen3-8b", {"hidden_size": 1024}, {"query_width": 4096, "vocab_size": 151936}),
+        (
+            "llama-3-70b",
+            {"intermediate_size": 1024},
+            {"dense_ffn_parameters": 80 * 3 * 8192 * 1024, "moe_intermediate_size": 1024},
+        ),
+        (
+            "qwen3-30b-a3b",
+            {"num_experts": 8, "moe_intermediate_size": 100},
+            {"routed_expert_parameters": 48 * 8 * 3 * 2048 * 100},
+        ),
+        # one key, and here the experts' width
+        (
+            "mixtral-8x7b",
+            {"moe_intermediate_size": 1024},
+            {"routed_expert_parameters": 32 * 8 * 3 * 4096 * 1024},
+        ),
+        ("qwen3-8b", {"max_position_embeddings": 100}, {"hidden_size": 4096}),
+    ],
+)
+def test_every_number_of_the_shape_can_be_given(
+    model: str, given: dict[str, object], expected: dict[str, int]
+) -> None:
+    facts = counts(model, **given)
+    assert {name: facts[name] for name in expected} == expected
+    assert HALO.config({"world_size": 8, **facts})["model_changes"].startswith(f"{model} with ")
+
+
+def test_the_models_own_numbers_change_nothing() -> None:
+    own = counts("qwen3-30b-a3b")
+    assert counts("qwen3-30b-a3b", **own) == own
+    checked = parsolve.check(world_size=8, model="qwen3-30b-a3b")
+    assert parsolve.check(checked.config, model="qwen3-30b-a3b") == checked
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "message"),
+    [
+        ("llama-3-70b", {"attention_parameters": 5}, "counted from llama-3-70b and cannot"),
+        ("llama-3-70b", {"num_experts": 8}, "states experts, and those of llama are not"),
+        ("llama-3-70b", {"moe_intermediate_size": 8}, "has no expert FFN width to change"),
+        ("mixtral-8x7b", {"intermediate_size": 8}, "has no FFN width to change"),
+        ("deepseek-v3", {"num_key_value_heads": 8}, "has no key/value heads to change"),
+        ("llama-3-70b", {"num_key_value_heads": 7}, "7 does not divide 64 heads"),
+        ("qwen3-30b-a3b", {"num_experts": 4}, "num_experts_per_tok 8 is more than 4"),
+        ("qwen3-30b-a3b", {"hidden_size": None}, "hidden_size cannot be unset"),
+        ("qwen3-30b-a3b", {"model_kind": "dense"}, "has routed experts, but model_kind dense"),
+        ("llama-3-70b", {"model_kind": "moe"}, "has no routed experts, but model_kind moe"),
+    ],
+)
+def test_what_counts_cannot_follow_is_refused(
+    model: str, given: dict[str, object], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        counts(model, **given)
+
+
+def test_layers_that_are_listed_are_cut_but_not_invented() -> None:
+    listed = {**find("qwen3-8b").config, "layer_types": ["full_attention"] * 36}
+    facts = with_facts(HALO, {"num_hidden_layers": 4}, listed)
+    assert facts["model_changes"] == "the configuration with 4 layers"
+    with pytest.raises(ValueError, match="layer_types has 36 entries for 40 layers"):
+        with_facts(HALO, {"num_hidden_layers": 40}, listed)

@@ -52,10 +52,14 @@ def memory(
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:
     """Run ``parsolve memory``."""
+    from parsolve.solver.check import check  # noqa: PLC0415
     from parsolve.solver.memory import memory as account  # noqa: PLC0415
+    from parsolve.solver.memory import usage  # noqa: PLC0415
 
     chosen = profile_named(profile)
     size = one_world(world, "memory")
     facts = gathered(chosen, given, model, gpu, [size], needs_size=True)
     config = chosen.config({chosen.world: size, **facts})
+    if usage(config) is None and not config.accepted():
+        finish(check(config, shown_repairs=repairs), format)  # a shape that has no memory
     finish(account(config, shown_repairs=repairs), format)

@@ -76,4 +76,4 @@ def solve(
     )
     with progress_bar(len(query.worlds)) as progress:
         answer = best(query, limit=limit, deadline=time_limit(timeout), progress=progress)
-    finish(answer, format)
+    finish(answer, format, varied=[name for name in query.free if name not in chosen.searched])

@@ -111,4 +111,30 @@ NOTICES = (
         "last: DeepSpeed refuses ZeRO-2 and 3 there, FSDP keeps whole gradients.",
         source=ARITHMETIC,
     ),
+    Notice(
+        id="replicas-of-nothing-sharded",
+        when=all_of(f.dp_replicate_size > 1, f.zero_stage == "0"),
+        reason="Without ZeRO every rank holds the whole states, so replicas of shards have no "
+        "effect.",
+        source=ARITHMETIC,
+    ),
+    Notice(
+        id="reshard-without-sharded-weights",
+        when=all_of(~f.reshard_after_forward, f.zero_stage != "3"),
+        reason="Only ZeRO-3 gathers weights, so whether they stay gathered has no effect.",
+        source=ARITHMETIC,
+    ),
+    Notice(
+        id="cp-kind-without-cp",
+        when=all_of(f.cp_kind != "ring", f.cp_size <= 1),
+        reason="Without context parallelism nothing is exchanged, so its kind has no effect.",
+        source=ARITHMETIC,
+    ),
+    Notice(
+        id="schedule-without-stages",
+        when=all_of(f.pp_schedule != "1f1b", f.pp_size <= 1),
+        reason="Without pipeline stages there is nothing to schedule, so the schedule has no "
+        "effect.",
+        source=ARITHMETIC,
+    ),
 )

@@ -1,6 +1,6 @@
 """What halo accepts and a user should still know."""
 
-from parsolve.constraints.formula import all_of, any_of, divides
+from parsolve.constraints.formula import Formula, all_of, any_of, divides
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.halo.entry import LOWP_KNOBS
@@ -13,7 +13,60 @@ from parsolve.constraints.rule import Notice, Source
 
 RESOLVE = Source(PARALLELISM_CONFIG, "_resolve_and_validate")
 
+UNREAD = Source("parsolve", "no rule and no line of the memory account reads it then")
+
+
+def _inert(name: str, when: Formula, reason: str) -> Notice:
+    """An option that was given and changes nothing, given the others."""
+    return Notice(id=name, when=when, reason=reason, source=UNREAD)
+
+
+INERT = (
+    _inert(
+        "lora-rank-without-peft",
+        all_of(f.lora_rank > 0, ~f.use_peft),
+        "A rank was given, but no adapters are trained: all weights are. use_peft trains them.",
+    ),
+    _inert(
+        "peft-target-without-peft",
+        all_of(f.peft_inside_ep_layers, ~f.use_peft),
+        "A target of adapters was given, but none are trained; use_peft trains them.",
+    ),
+    _inert(
+        "reentrant-without-checkpointing",
+        all_of(f.reentrant_checkpointing, ~f.gradient_checkpointing),
+        "Nothing is computed again, so how it would be has no effect; gradient_checkpointing "
+        "does it.",
+    ),
+    _inert(
+        "eval-batch-without-eval",
+        all_of(f.per_device_eval_batch_size > 0, ~f.do_eval),
+        "The run does not evaluate, so the evaluation's batch has no effect; do_eval does it.",
+    ),
+    _inert(
+        "aux-loss-coefficient-without-aux-loss",
+        all_of(f.aux_loss_coefficient_positive, f.moe_balancing != "aux_loss"),
+        "The router is not balanced by an auxiliary loss, so its coefficient has no effect here.",
+    ),
+    _inert(
+        "ep-buffer-without-ep",
+        all_of(f.ep_buffer_backend != "auto", f.ep_size <= 1),
+        "Without EP nothing is dispatched, so the buffer's kind has no effect.",
+    ),
+    _inert(
+        "fused-loss-under-cp",
+        all_of(f.fused_linear_cross_entropy, f.cp_size > 1),
+        "Under CP the loss reads whole logits: the account takes it as not fused.",
+    ),
+)
+
 NOTICES = (
+    Notice(
+        id="model-changed",
+        when=f.model_changes != "none",
+        reason="Numbers were given in place of the model's own: all that is counted follows them.",
+        source=Source("parsolve", "constraints/models/changed.py"),
+    ),
     Notice(
         id="pp-not-in-release",
         when=f.pp_size > 1,
@@ -91,4 +144,5 @@ NOTICES = (
         "this; the newer one only warns.",
         source=Source(TRAINER_VALIDATION, "_validate_reference_model"),
     ),
+    *INERT,
 )
