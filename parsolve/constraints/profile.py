@@ -34,6 +34,7 @@ from parsolve.constraints.formula import (
 )
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
+from parsolve.constraints.models.shape import Shape
 from parsolve.constraints.rule import (
     ALWAYS,
     InputCheck,
@@ -164,6 +165,8 @@ class Profile:
     disagreements: tuple[Disagreement, ...] = ()
     stages_about: Mapping[str, str] = dataclass_field(default_factory=dict)
     """What happens in each stage, where a configuration may die late."""
+    of_model: Callable[[Shape], Mapping[str, object]] | None = None
+    """What a model's shape says about fields of the profile's own."""
     bare_switches: bool = False
     """Whether the framework's switches are bare (``--x``), not ``--x true``."""
     claims: tuple[Claim, ...] = ()

@@ -12,7 +12,7 @@ from functools import cache
 import z3
 
 from parsolve.constraints.fields import Choice, Size
-from parsolve.constraints.formula import divides
+from parsolve.constraints.formula import any_of, divides, largest
 from parsolve.constraints.profile import Profile
 from parsolve.solver.arithmetic import DIVISIBILITY, LONGEST, Status, laws_hold
 from parsolve.solver.deadline import Deadline
@@ -36,17 +36,25 @@ def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Stat
     }
     encoder = IntegerEncoder()
     solver = z3.Solver()
-    for rule in profile.rules:
-        if rule.reads <= layout:
-            applies, _ = encoder.formula(rule.when)
-            _, broken = encoder.formula(rule.requires)
-            solver.add(z3.Not(z3.And(applies, broken)))
+    grids = [
+        rule
+        for rule in profile.rules
+        if rule.reads <= layout or (profile.world in rule.reads and rule.reads & axes)
+    ]
+    for rule in grids:
+        applies, _ = encoder.formula(rule.when)
+        _, broken = encoder.formula(rule.requires)
+        solver.add(z3.Not(z3.And(applies, broken)))
     goals = {
-        field.name: encoder.formula(divides(field, whole))[1]
+        field.name: encoder.formula(
+            any_of(field == field.unset, divides(largest(1, field), whole))
+            if field.optional
+            else divides(field, whole)
+        )[1]
         for field in claimed
         if isinstance(whole := profile.field_of[field.divides], Size)
     }
-    for name in sorted(layout):
+    for name in sorted(layout.union(*(rule.reads for rule in grids))):
         solver.add(*encoder.legal(profile.field_of[name]))
     solver.add(*encoder.arithmetic.laws(chained=True, among=DIVISIBILITY))
     trusted = laws_hold(seconds, DIVISIBILITY) == "proved"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from parsolve.constraints.fields import FieldError, Misuse
+from parsolve.constraints.fields import Field, FieldError, Misuse, Size
 from parsolve.constraints.memory.facts import FACT_NAMES
 from parsolve.constraints.memory.hardware import gpu_named
 from parsolve.constraints.models.changed import CHANGEABLE
@@ -72,7 +72,22 @@ def _known(profile: Profile, model: ModelFacts, *, needed: bool) -> dict[str, ob
     counted = model.memory() if model.shape is not None or needed else {}
     sizes = {name: value for name, value in counted.items() if value}  # 0: there are none
     known = {**model.fields, **sizes}
-    return {name: value for name, value in known.items() if name in profile.field_of}
+    if model.shape is not None and profile.of_model is not None:
+        known |= profile.of_model(model.shape)
+    fields = profile.field_of
+    return {name: _one(fields[name], value) for name, value in known.items() if name in fields}
+
+
+def _one(field: Field, value: object) -> object:
+    """The value; where the field takes one number for all layers, the only one of a list."""
+    match field, value:
+        case Size(), [number]:
+            return number
+        case Size(), [_, *_]:
+            message = f"{field.name} differs between the layers of this model"
+            raise Misuse(message)
+        case _:
+            return value
 
 
 def _about_a_model(profile: Profile, given: Mapping[str, object]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
 from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
 from parsolve.constraints.megatron.config import CONFIG
+from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.notices import NOTICES
 from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
@@ -71,6 +72,7 @@ MEGATRON = Profile(
     ),
     settled=(),
     bare_switches=True,
+    of_model=of_model,
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",
@@ -93,7 +95,6 @@ MEGATRON = Profile(
         "dp": "data_parallel_size",
         "expert_dp": "expert_data_parallel_size",
         "nodes": "num_nodes",
-        "world": "world_size",
         "memory": "memory_per_gpu",
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),

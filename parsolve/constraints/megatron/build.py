@@ -139,7 +139,7 @@ MODEL = (
         "Use an etp that divides it.",
         {**MOE, "expert_tp_size": 4, "moe_intermediate_size": 1410},
         {**MOE, "expert_tp_size": 2, "moe_intermediate_size": 1410},
-        f.moe_intermediate_size > 0,
+        all_of(q.is_moe, f.moe_intermediate_size > 0),
     ),
     _model(
         "shared-ffn-not-divisible-by-tp",

@@ -353,6 +353,7 @@ max_position_embeddings = Size(
     default=None,
     optional=True,
     minimum=1,
+    role="model",
     panel=BATCH,
     flag="max-position-embeddings",
     launch="max-position-embeddings",
@@ -709,17 +710,20 @@ mla = Flag(
 bias_linear = Flag(
     "bias_linear",
     default=True,
+    role="model",
     panel=MODEL,
     flag="bias-linear",
     launch_off="disable-bias-linear",
     also=("add_bias_linear",),
     about="Biases in linear layers. Megatron has them unless --disable-bias-linear is given.",
 )
-untie_embeddings = _switch(
+untie_embeddings = Flag(
     "untie_embeddings",
-    MODEL,
-    "untie-embeddings-and-output-weights",
-    "The output layer has weights of its own.",
+    role="model",
+    panel=MODEL,
+    flag="untie-embeddings-and-output-weights",
+    launch="untie-embeddings-and-output-weights",
+    about="The output layer has weights of its own.",
 )
 attention_variant = Choice(
     "attention_variant",

@@ -78,7 +78,7 @@ shard_group_size = Named(
 
 expert_tp_size = Named(
     "expert_tp_size",
-    largest(1, if_(f.expert_tp_size == 0, f.tp_size, f.expert_tp_size)),
+    if_(f.expert_tp_size == 0, f.tp_size, largest(1, f.expert_tp_size)),
     about="Ranks that split each expert: etp, or tp where it is not given.",
 )
 expert_gtp_size = Named(
