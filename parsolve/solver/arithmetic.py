@@ -24,7 +24,7 @@ from typing import Literal, TypeAlias
 import z3
 
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 
 Pair: TypeAlias = "tuple[z3.ArithRef, z3.ArithRef]"
 Status: TypeAlias = Literal["proved", "refuted", "undecided"]
@@ -38,6 +38,11 @@ LONGEST = 10.0
 """Seconds that the proof of one law may take where the question has no limit."""
 
 
+def in_order(factor: z3.ArithRef) -> tuple[int, int]:
+    """Where a factor stands: by its hash, whatever other terms the process has made before."""
+    return factor.hash(), factor.get_id()
+
+
 class Arithmetic:
     """Multiplies and divides, and remembers what was multiplied and divided."""
 
@@ -47,7 +52,11 @@ class Arithmetic:
         self._exact: dict[tuple[int, int], z3.BoolRef] = {}
 
     def product(self, left: z3.ArithRef, right: z3.ArithRef) -> z3.ArithRef:
-        """The product. The order of factors does not matter, and constants stay linear."""
+        """The product. The order of factors does not matter, and constants stay linear.
+
+        It is the term of the factors `in_order`; equal factors that are not the same term may
+        come the other way round, for which there is a law.
+        """
         if z3.is_int_value(left) or z3.is_int_value(right):
             return left * right
         for factor, other in ((left, right), (right, left)):
@@ -56,8 +65,7 @@ class Arithmetic:
                 if z3.is_int_value(then) or z3.is_int_value(otherwise):
                     first, second = self.product(then, other), self.product(otherwise, other)
                     return z3.If(condition, first, second)
-        if left.get_id() > right.get_id():
-            left, right = right, left
+        left, right = sorted((left, right), key=in_order)
         self.products[left.get_id(), right.get_id()] = (left, right)
         return PRODUCT(left, right)
 
@@ -128,8 +136,9 @@ def _leaves(term: z3.ArithRef) -> list[z3.ArithRef]:
 
 def _chains(within: Arithmetic, spoken: Iterable[Pair], *, closed: bool) -> list[z3.BoolRef]:
     """Transitivity, wherever all three divisions are spoken of, or follow if ``closed``."""
-    terms = {term.get_id(): term for pair in spoken for term in pair}
-    pairs = {(a.get_id(), b.get_id()) for a, b in spoken}
+    terms = list({term.get_id(): term for pair in spoken for term in pair}.values())
+    places = {term.get_id(): place for place, term in enumerate(terms)}
+    pairs = {(places[a.get_id()], places[b.get_id()]) for a, b in spoken}
     while closed and (grown := {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs):
         pairs |= grown
     after: dict[int, list[int]] = {}
@@ -222,6 +231,11 @@ def exact_quotient_multiplies_back(
     return z3.Implies(within.exact(b, a), back)
 
 
+def order_of_factors_is_free(_: Arithmetic, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
+    """Two factors have one product, whichever comes first: equal ones may come either way."""
+    return PRODUCT(a, b) == PRODUCT(b, a)
+
+
 def one_is_neutral(within: Arithmetic, a: z3.ArithRef, b: z3.ArithRef) -> z3.BoolRef:
     """Multiplying by one changes nothing, and by zero leaves nothing."""
     product = within.product(a, b)
@@ -299,6 +313,7 @@ LAWS = (
     Law(
         "an exact quotient multiplies back", "division", exact_quotient_multiplies_back, near=False
     ),
+    Law("the order of factors is free", "product", order_of_factors_is_free),
     Law("one is neutral", "product", one_is_neutral),
     Law("a product is no smaller than its factors", "product", product_is_larger),
     Law("factors divide the product", "product", factors_divide, near=False),
@@ -367,7 +382,7 @@ DIVISIBILITY = tuple(law for law in LAWS if law.states in _TELLING)
 def laws_hold(seconds: float = LONGEST, among: tuple[Law, ...] = ()) -> Status:
     """Whether every law, or each of some, is valid for all integers."""
     for negation in chain.from_iterable(map(negations, among or LAWS)):
-        solver = z3.Solver()
+        solver = SeparateSolver()
         solver.add(*negation)
         result = decide(solver, Deadline(seconds))
         if result != z3.unsat:

@@ -16,7 +16,7 @@ from parsolve.constraints.formula import any_of, divides, largest
 from parsolve.constraints.profile import Profile
 from parsolve.solver.arithmetic import DIVISIBILITY, LONGEST, Status, laws_hold
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.integers import IntegerEncoder
 
 
@@ -35,7 +35,7 @@ def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Stat
         if field.role == "cluster" or isinstance(field, Choice)
     }
     encoder = IntegerEncoder()
-    solver = z3.Solver()
+    solver = SeparateSolver()
     grids = [
         rule
         for rule in profile.rules

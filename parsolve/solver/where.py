@@ -244,7 +244,7 @@ class _Reader:
             case ast.Constant(str() as value):
                 return Const(value)
             case ast.Constant(float() as value):
-                unit = f"; a size takes a unit, such as {value:g}GiB"
+                unit = f"; if it is a size, give a unit, such as {value:g}GiB"
                 raise self.error(f"{value:g} is no whole number{unit}", node)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() as value) as size):
                 return self.constant(-self.size(size, value), node)

@@ -21,7 +21,7 @@ HALO, GENERIC = ("--max-length", "4096"), ("--profile", "generic", "--seq-length
         ((*HALO, "--vary", "recompute"), "unknown knob 'recompute'; the generic profile has it"),
         ((*GENERIC, "--vary", "use_hsdp"), "unknown knob 'use_hsdp'; the halo profile has it"),
         (("--dense", "--maximize", "tokens_per_step"), "give --max-length"),
-        ((*HALO, "--where", "memory < 70.5"), "70.5 is no whole number; a size takes a unit, such"),
+        ((*HALO, "--where", "memory < 70.5"), "70.5 is no whole number; if it is a size, give a"),
         (
             ("--dense", "--maximize", "experts_per_rank"),
             "experts_per_rank is unknown in every valid configuration: give --experts",

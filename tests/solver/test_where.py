@@ -260,7 +260,10 @@ REFUSED = [
     ("tp == ^True", "True and False are no numbers"),
     ("tp == ^-True", "True and False are no numbers"),
     ("tp == ^None", NUMBER),
-    ("tp == ^1.5", NUMBER),
+    (
+        "tp == ^1.5",
+        "1.5 is no whole number; if it is a size, give a unit, such as 1.5GiB",
+    ),
     ("tp == ^1j", NUMBER),
     ("tp == ^b'1'", NUMBER),
     ("tp == ^...", NUMBER),

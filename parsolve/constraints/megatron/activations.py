@@ -37,6 +37,7 @@ dense_layer = quantity(
     _attention + _input + split(m.ffn_matrices * m.intermediate_size, f.tp_size),
     "What one dense layer keeps for the backward pass, in elements per token.",
 )
+_recomputes_moe = all_of(f.recompute == "selective", f.recompute_modules.has("moe"))
 _routed = split(
     m.num_experts_per_tok
     * (2 * m.hidden_size + split(m.ffn_matrices * m.moe_intermediate_size, q.expert_tp_size))
@@ -50,7 +51,7 @@ _shared = if_(
 )
 moe_layer = quantity(
     "moe_layer_elements",
-    _attention + _input + if_(f.recompute_moe, 0, _routed + _shared),
+    _attention + _input + if_(_recomputes_moe, 0, _routed + _shared),
     "What one MoE layer keeps for the backward pass, in elements per token.",
 )
 _kept = stage_moe_layers * moe_layer + (stage_layers - stage_moe_layers) * dense_layer
@@ -109,7 +110,7 @@ _widest = split(
 _again = if_(
     f.recompute == "full",
     if_(f.recompute_method == "block", 1, _recomputed_layers) * _fullest,
-    if_(f.recompute_moe, _routed + _shared, 0),
+    if_(_recomputes_moe, _routed + _shared, 0),
 )
 recomputed_bytes = quantity(
     "recomputed_bytes",

@@ -191,6 +191,102 @@ RECOMPUTE = (
         {**FULL, "tp_size": 2, "sequence_parallel": True},
         all_of(f.distribute_saved_activations, f.recompute != "none"),
     ),
+    _refusal(
+        "recompute-module-unknown",
+        config(1779),
+        f.recompute_modules.feature("unknown") == 0,
+        "Selective recompute knows these modules: core_attn, moe_act, layernorm, mla_up_proj, "
+        "mlp, moe, shared_experts, gdn_norm_out.",
+        "Use one of those.",
+        {"recompute": "selective", "recompute_modules": ["attention"]},
+        {"recompute": "selective", "recompute_modules": ["core_attn"]},
+        f.recompute == "selective",
+    ),
+    _refusal(
+        "moe-act-recompute-without-grouped-gemm",
+        config(1785),
+        f.grouped_gemm,
+        "Experts' activations are computed again inside the grouped product.",
+        "Use --moe-grouped-gemm, or other modules.",
+        {"recompute": "selective", "recompute_modules": ["moe_act"]},
+        {"recompute": "selective", "recompute_modules": ["moe_act"], "grouped_gemm": True},
+        all_of(f.recompute == "selective", f.recompute_modules.has("moe_act")),
+    ),
+    _refusal(
+        "mla-recompute-without-mla",
+        config(1790),
+        f.mla,
+        "There is no up-projection of latent attention.",
+        "Use other modules.",
+        {"recompute": "selective", "recompute_modules": ["mla_up_proj"]},
+        {"recompute": "selective", "recompute_modules": ["mla_up_proj"], "mla": True},
+        all_of(f.recompute == "selective", f.recompute_modules.has("mla_up_proj")),
+    ),
+    _refusal(
+        "delta-net-recompute-without-delta-net",
+        config(1799),
+        f.attention_variant == "gated_delta_net",
+        "There is no gated delta net.",
+        "Use other modules.",
+        {"recompute": "selective", "recompute_modules": ["gdn_norm_out"]},
+        {
+            "recompute": "selective",
+            "recompute_modules": ["gdn_norm_out"],
+            "attention_variant": "gated_delta_net",
+        },
+        all_of(f.recompute == "selective", f.recompute_modules.has("gdn_norm_out")),
+    ),
+    _refusal(
+        "shared-experts-recompute-with-overlap",
+        config(1817),
+        ~f.shared_expert_overlap,
+        "Shared experts that run beside the exchange of tokens cannot be computed again.",
+        "Recompute other modules, or do not overlap shared experts.",
+        {
+            "recompute": "selective",
+            "recompute_modules": ["shared_experts"],
+            "shared_intermediate_size": 1024,
+            "shared_expert_overlap": True,
+            "dispatcher": "alltoall",
+        },
+        {
+            "recompute": "selective",
+            "recompute_modules": ["shared_experts"],
+            "shared_intermediate_size": 1024,
+        },
+        all_of(
+            f.recompute == "selective",
+            f.recompute_modules.has("shared_experts"),
+            f.shared_intermediate_size > 0,
+        ),
+    ),
+)
+
+DISPATCH = (
+    _refusal(
+        "nccl-dispatch-without-flex-dispatcher",
+        config(1611),
+        f.dispatcher == "flex",
+        "NCCL's expert-parallel backend is one of the flex dispatcher's.",
+        "Use the flex dispatcher.",
+        {"flex_backend": "ncclep"},
+        {"flex_backend": "ncclep", "dispatcher": "flex"},
+        f.flex_backend == "ncclep",
+    ),
+    _refusal(
+        "shared-expert-overlap-dispatcher",
+        config(1639),
+        one_of(f.dispatcher, ("alltoall", "flex")),
+        "Shared experts overlap with the all-to-all and flex dispatchers only.",
+        "Use one of those.",
+        {"shared_intermediate_size": 1024, "shared_expert_overlap": True},
+        {
+            "shared_intermediate_size": 1024,
+            "shared_expert_overlap": True,
+            "dispatcher": "alltoall",
+        },
+        all_of(f.shared_intermediate_size > 0, f.shared_expert_overlap),
+    ),
 )
 
 UNEVEN: Given = {"pp_size": 4, "num_hidden_layers": 20}
@@ -588,9 +684,9 @@ OVERLAP = (
     _overlap(
         "with-moe-recompute",
         2697,
-        ~f.recompute_moe,
+        ~all_of(f.recompute == "selective", f.recompute_modules.has("moe")),
         "A recomputed MoE layer would exchange its tokens again.",
-        {"recompute": "selective", "recompute_moe": True},
+        {"recompute": "selective", "recompute_modules": ["moe"]},
     ),
     _overlap(
         "with-fp32",
@@ -667,6 +763,7 @@ CONFIG = (
     *BATCH,
     *PARALLEL,
     *HEADS,
+    *DISPATCH,
     *OFFLOAD,
     *RECOMPUTE,
     *STAGES,

@@ -9,6 +9,7 @@ from parsolve.constraints.fields import (
     Size,
     Sizes,
 )
+from parsolve.constraints.megatron.labels import Labels
 from parsolve.constraints.megatron.pipeline_layout import PipelineLayout
 from parsolve.constraints.memory import facts, policy
 from parsolve.constraints.memory.policy import policy_field
@@ -510,11 +511,22 @@ recompute_num_layers = _count(
     "recompute-num-layers",
     "Full recompute: layers per chunk (uniform), or layers per stage (block).",
 )
-recompute_moe = Flag(
-    "recompute_moe",
+recompute_modules = Labels(
+    name="recompute_modules",
+    labels=(
+        "core_attn",
+        "moe_act",
+        "layernorm",
+        "mla_up_proj",
+        "mlp",
+        "moe",
+        "shared_experts",
+        "gdn_norm_out",
+    ),
     panel=RECOMPUTE,
-    flag="recompute-moe",
-    about='"moe" among the recompute modules.',
+    flag="recompute-modules",
+    launch="recompute-modules",
+    about="Selective recompute: the modules that are computed again; unset means core_attn.",
 )
 distribute_saved_activations = _switch(
     "distribute_saved_activations",
@@ -757,15 +769,6 @@ transformer_impl = Choice(
     flag="transformer-impl",
     launch="transformer-impl",
     about="Implementation of the layers.",
-)
-cuda_graph = Choice(
-    "cuda_graph",
-    default="none",
-    choices=("none", "local", "transformer_engine", "full_iteration"),
-    panel=RUN,
-    flag="cuda-graph-impl",
-    launch="cuda-graph-impl",
-    about="CUDA graphs.",
 )
 batch_invariant = _switch(
     "batch_invariant", RUN, "batch-invariant-mode", "Results do not depend on the batch's makeup."

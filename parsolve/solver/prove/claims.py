@@ -28,7 +28,7 @@ from parsolve.constraints.formula import Named, fields_of, stated_in
 from parsolve.constraints.profile import Profile
 from parsolve.solver.arithmetic import LONGEST, Arithmetic, Pair, laws_hold
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.integers import IntegerEncoder
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.obligation import Finding, Goal, Obligation
@@ -402,7 +402,7 @@ def _added(now: Mapping[Key, Pair], before: Mapping[Key, Pair]) -> dict[Key, Pai
 
 def asked(goal: Goal, deadline: Deadline) -> tuple[z3.CheckSatResult, z3.ModelRef | None]:
     """The verdict on a goal by a solver of its own, which may simplify as it likes."""
-    solver = z3.Solver()
+    solver = SeparateSolver()
     solver.add(*goal.assertions)
     result = decide(solver, deadline)
     return result, solver.model() if result == z3.sat else None

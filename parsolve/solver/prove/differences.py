@@ -14,6 +14,7 @@ from parsolve.constraints.evaluate import Values
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 from parsolve.solver.deadline import Deadline, TimedOut
+from parsolve.solver.decide import SeparateSolver
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.instances import (
     Holds,
@@ -188,7 +189,7 @@ class Differences:
             if known is not None:
                 return self._smallest(known.values, differs, matters)
         if solver is None:
-            solver = z3.SolverFor("QF_UFLIA")
+            solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
             solver.add(*catalogue.inputs.axioms, *catalogue.meaning)
             solver.add(*catalogue.encoder.arithmetic.laws())
         proposed = find(catalogue, solver, [assertion], differs, deadline.sooner(LONGEST))

@@ -13,7 +13,7 @@ import z3
 
 from parsolve.solver.arithmetic import LONGEST
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.obligation import Goal
 from parsolve.solver.prove.sums import (
     ONE,
@@ -219,7 +219,7 @@ class Digits:
             *self._instances(product for value in stated for product in value.parts),
             z3.Not(z3.And(*(claim.z3 >= 0 for claim in claims))),
         )
-        solver = z3.SimpleSolver()
+        solver = SeparateSolver(z3.SimpleSolver)
         solver.set("arith.nl", False)  # noqa: FBT003  (products are unknowns)
         solver.add(*assertions)
         if decide(solver, self._deadline.sooner(seconds)) != z3.unsat:

@@ -14,7 +14,7 @@ import z3
 
 from parsolve.solver.arithmetic import Arithmetic
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.obligation import Goal
 
 STEPS = ("equality", "laws", "chained laws", "definitions")
@@ -89,7 +89,10 @@ class Prover:
         if self._seen.get(step) != seen:
             self._seen[step] = seen
             self._told[step] = 0
-            self._solvers[step] = z3.SolverFor("QF_UFLIA") if step != STEPS[-1] else z3.Solver()
+            linear = step != STEPS[-1]
+            self._solvers[step] = (
+                SeparateSolver(z3.SolverFor, "QF_UFLIA") if linear else SeparateSolver()
+            )
             self._solvers[step].add(*self._arithmetic(step))
         solver = self._solvers[step]
         solver.add(*self.theory[self._told[step] :])

@@ -14,7 +14,7 @@ import z3
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.profile import Profile
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.instances import (
     FEW_WORLDS,
@@ -52,9 +52,9 @@ class _Rules:
         self.theory = [*self.catalogue.inputs.axioms, *self.catalogue.meaning]
         arithmetic = self.catalogue.encoder.arithmetic
         self.facts = [*self.theory, *arithmetic.laws(chained=True)]
-        self.solver = z3.SolverFor("QF_UFLIA")
+        self.solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
         self.solver.add(*self.facts)
-        self.proposer = z3.SolverFor("QF_UFLIA")
+        self.proposer = SeparateSolver(z3.SolverFor, "QF_UFLIA")
         self.proposer.add(*self.theory, *arithmetic.laws())
         self.world = z3.Int(profile.world)
         self.changed = [

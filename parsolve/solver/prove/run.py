@@ -11,7 +11,7 @@ import z3
 from parsolve.constraints.profile import Profile
 from parsolve.solver.arithmetic import LAWS, Law, negations
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove import allowlist, claims, completeness, layouts, rules, teeth
 from parsolve.solver.prove.obligation import Finding, Goal, Obligation
 
@@ -29,7 +29,7 @@ def _law(law: Law) -> Callable[[Deadline], Finding]:
     def decide_law(deadline: Deadline) -> Finding:
         goals = []
         for negation in negations(law):
-            solver = z3.Solver()
+            solver = SeparateSolver()
             solver.add(*negation)
             result = decide(solver, deadline)
             if result != z3.unsat:

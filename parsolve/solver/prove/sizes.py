@@ -42,7 +42,7 @@ from parsolve.constraints.formula import (
 from parsolve.constraints.profile import Profile
 from parsolve.solver.arithmetic import LONGEST
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.digits import Unproved
 from parsolve.solver.prove.obligation import Goal
@@ -188,8 +188,9 @@ class Accepted:
         self._encoder = catalogue.encoder
         self._rules = (*catalogue.inputs.axioms, *catalogue.meaning, catalogue.accepted)
         self._theory: tuple[z3.BoolRef, ...] = ()
-        self._solver = z3.Solver()
+        self._solver = SeparateSolver()
         self._spoken_of = (0, 0)
+        self._values: dict[int, int] = {}
 
     def true(self, *formulas: Formula) -> list[z3.BoolRef]:
         """When each formula is defined and holds, for Z3."""
@@ -199,7 +200,10 @@ class Accepted:
         """The unknown that a field or a conditional term is; equal terms are the same one."""
         if isinstance(node, Variable):
             return node.name
-        return f"value {self._encoder.term(node)[0].get_id()}" if is_conditional(node) else None
+        if not is_conditional(node):
+            return None
+        value = self._encoder.term(node)[0].get_id()
+        return f"value {self._values.setdefault(value, len(self._values))}"
 
     def occurs(self, case: Case) -> bool:
         """Whether the case is that of a sample."""
@@ -224,7 +228,7 @@ class Accepted:
         if spoken_of != self._spoken_of:
             self._spoken_of = spoken_of
             self._theory = (*self._rules, *arithmetic.laws(chained=True))
-            self._solver = z3.SolverFor("QF_UFLIA")
+            self._solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
             self._solver.add(*self._theory)
         self._solver.push()
         self._solver.add(*assertions)

@@ -13,6 +13,8 @@ import z3
 
 from parsolve.constraints.fields import Misuse
 from parsolve.solver.answer import Recheck
+from parsolve.solver.deadline import Deadline
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.obligation import Goal
 from parsolve.solver.prove.run import Result
 
@@ -55,7 +57,7 @@ def scripts(results: Iterable[Result]) -> list[Script]:
 
 
 def _text(goal: Goal) -> str:
-    solver = z3.Solver()
+    solver = SeparateSolver()
     solver.add(*_needed(goal))
     body = re.sub(
         r"^; benchmark.*\n|^\(set-info :status .*\n", "", solver.to_smt2(), flags=re.MULTILINE
@@ -73,15 +75,17 @@ def _needed(goal: Goal) -> Sequence[z3.BoolRef]:
     """Assertions that already contradict each other, so that the file is short; else all."""
     if goal.expected == "sat":
         return goal.assertions
-    solver = z3.SolverFor("QF_UFLIA")
-    solver.set("timeout", int(PATIENCE * 1000))
-    marks = {f"assertion {i}": formula for i, formula in enumerate(goal.assertions)}
-    for mark, formula in marks.items():
-        solver.assert_and_track(formula, mark)
-    if solver.check() != z3.unsat:
+    solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
+    marks = [z3.Bool(f"assertion {place}") for place in range(len(goal.assertions))]
+    solver.add(*map(z3.Implies, marks, goal.assertions))
+    if decide(solver, Deadline(PATIENCE), marks) != z3.unsat:
         return goal.assertions
-    core = {str(mark.decl().name()) for mark in solver.unsat_core()}
-    return [formula for mark, formula in marks.items() if mark in core]
+    core = {mark.get_id() for mark in solver.unsat_core()}
+    return [
+        formula
+        for mark, formula in zip(marks, goal.assertions, strict=True)
+        if mark.get_id() in core
+    ]
 
 
 def _file_name(name: str) -> str:

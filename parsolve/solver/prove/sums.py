@@ -15,7 +15,7 @@ import z3
 
 from parsolve.solver.arithmetic import LONGEST
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.decide import decide
+from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.prove.obligation import Goal, Status
 
 Product: TypeAlias = tuple[str, ...]
@@ -178,7 +178,7 @@ def lemmas_hold(seconds: float = LONGEST) -> tuple[Status, tuple[Goal, ...]]:
     for lemma, integers in LEMMAS:
         statement = lemma(*map(Sum.of, "abcde"[:integers]))
         goals.append(Goal(lemma.__name__, (z3.Not(statement),)))
-        solver = z3.Solver()
+        solver = SeparateSolver()
         solver.add(*goals[-1].assertions)
         result = decide(solver, Deadline(seconds))
         if result != z3.unsat:

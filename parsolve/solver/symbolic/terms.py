@@ -14,6 +14,8 @@ from typing import TypeAlias
 import z3
 from z3 import z3core
 
+from parsolve.solver.decide import SeparateSolver
+
 Condition: TypeAlias = "z3.BoolRef | bool"
 Integer: TypeAlias = "z3.ArithRef | int"
 
@@ -171,7 +173,7 @@ def is_impossible(condition: Condition) -> bool:
     """Whether the condition never holds, as far as Z3 sees at a glance."""
     if isinstance(condition, bool):
         return not condition
-    solver = z3.SolverFor("QF_UFLIA")
+    solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
     solver.set("rlimit", _GLANCE)
     solver.add(condition)
     return bool(solver.check() == z3.unsat)
