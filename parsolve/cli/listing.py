@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 
+from parsolve.cli.ranking import OPTIONS, summary_cells, summary_columns
 from parsolve.cli.screen import Screen
 from parsolve.cli.table import NARROWEST, UNWRAPPED, Column, Table, room_beside
-from parsolve.cli.text import CHOSEN, OPTIONS, differences, summary_cells, summary_columns
+from parsolve.cli.wording import CHOSEN, differences
 from parsolve.constraints.formula import Named, fields_of, is_label
 from parsolve.constraints.profile import Column as Summary
 from parsolve.constraints.profile import Profile

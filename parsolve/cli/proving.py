@@ -12,7 +12,7 @@ from typing import Any
 from parsolve.cli.options import UsageError
 from parsolve.cli.screen import Screen
 from parsolve.cli.table import show_table
-from parsolve.cli.text import option
+from parsolve.cli.wording import option
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Misuse, suggestion
 from parsolve.constraints.profile import Profile

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from parsolve.cli.screen import Screen
-from parsolve.cli.text import option
+from parsolve.cli.wording import option
 from parsolve.constraints.describe import words
 from parsolve.constraints.fields import Size
 from parsolve.constraints.profile import Profile

@@ -12,6 +12,9 @@ import sys
 import textwrap
 from typing import TextIO
 
+YES, NO, OPEN = "bold green", "bold red", "bold yellow"
+"""Styles of answers."""
+
 WIDEST = 100
 LABEL = 10
 

@@ -142,6 +142,7 @@ class Memory:
     limit: int | None = field(metadata=ALWAYS)
     state: Literal["fits", "near", "over"] | None = field(metadata=ALWAYS)
     assumed: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
     violated: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] | None = None
     repairs_complete: bool | None = None

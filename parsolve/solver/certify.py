@@ -8,22 +8,21 @@ equally good is missing. That the searched values suffice is a claim about every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import Any as Anything
 from typing import Literal, TypeAlias
 
 import z3
 
 from parsolve.constraints.evaluate import compiled, derived_lines, violated_source
-from parsolve.constraints.formula import Const, Term, Truth, fields_of, named_in
+from parsolve.constraints.formula import Const, Formula, Term, Truth, fields_of, named_in
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.decide import decide
 from parsolve.solver.finite import FiniteEncoder, conjunction, disjunction, negation
 from parsolve.solver.finite import Literal as Z3Literal
 from parsolve.solver.query import Objective, Query
-from parsolve.solver.search import Residue, residue
+from parsolve.solver.search import Residue, is_shut, residue
 
 Status: TypeAlias = Literal["proved", "undecided"]
 
@@ -40,6 +39,7 @@ class Certifier:
         self.world = world
         self.deadline = deadline
         self._terms = tuple(objective.term for objective in query.objectives)
+        self._rests: dict[tuple[int, tuple[tuple[Anything, ...], ...]], Z3Literal] = {}
 
     @cached_property
     def left(self) -> Residue:
@@ -50,7 +50,8 @@ class Certifier:
     def empty(self) -> bool:
         """Whether the known fields, or one knob alone, already exclude everything."""
         return (
-            any(_always_violated(*rule[1:]) for rule in self.left.rules)
+            is_shut(self.query, self.world)
+            or any(_always_violated(*rule[1:]) for rule in self.left.rules)
             or any(isinstance(need, Truth) and not need.value for need in self.left.needs)
             or not all(self._domains.values())
         )
@@ -129,7 +130,8 @@ class Certifier:
             return "proved"
         names = self.query.free
         start = self._chosen(names[: len(prefix)], prefix)
-        status = self._check(conjunction((start, *self._beside(found))))
+        rests = [row[len(prefix) :] for row in found]
+        status = self._check(conjunction((start, self._beside(rests, len(prefix)))))
         self._add(negation(start))
         return status
 
@@ -159,19 +161,28 @@ class Certifier:
             equal.append(self._table(term).get(value, False))
             if equal[-1] is False:
                 return "proved"
-        return self._check(conjunction((*equal, *self._beside(found))))
+        return self._check(conjunction((*equal, self._beside(found))))
 
-    def _beside(self, found: Sequence[Sequence[Anything]]) -> Iterator[Z3Literal]:
-        """That it is none of those found: one clause for all that differ in the last knob only."""
-        if not self.query.free:
-            yield from (False for _ in found)
-            return
-        *names, last = self.query.free
-        values = self.encoder.values(last)
-        for start, group in groupby(found, key=lambda row: tuple(row[:-1])):
-            taken = {row[-1] for row in group}
-            left = (literal for value, literal in values.items() if value not in taken)
-            yield disjunction((negation(self._chosen(names, start)), *left))
+    def _beside(self, found: Sequence[Sequence[Anything]], level: int = 0) -> Z3Literal:
+        """That it is none of those found, whose knobs from ``level`` on are given.
+
+        A knob has a value that none of them has, or one of theirs and then the rest is beside
+        those. Rests repeat (the batch goes with most layouts): each becomes a literal once.
+        """
+        if not found:
+            return True
+        if level == len(self.query.free):
+            return False
+        key = (level, tuple(map(tuple, found)))
+        if key not in self._rests:
+            rests: dict[Anything, list[Sequence[Anything]]] = {}
+            for row in found:
+                rests.setdefault(row[0], []).append(row[1:])
+            self._rests[key] = disjunction(
+                conjunction((literal, self._beside(rests.get(value, ()), level + 1)))
+                for value, literal in self.encoder.values(self.query.free[level]).items()
+            )
+        return self._rests[key]
 
     def _table(self, term: Term | None) -> Mapping[Anything, Z3Literal]:
         if isinstance(term, Const):
@@ -208,13 +219,17 @@ def _always_violated(when: object, requires: object) -> bool:
 
 def consistent_domains(query: Query, left: Residue, world: int) -> dict[str, tuple[Anything, ...]]:
     """Values of each free knob that no rule excludes by that knob alone."""
+    by_itself: dict[str, list[tuple[Formula, Formula]]] = {}
+    for _, when, requires in left.rules:
+        read = fields_of(when, requires)  # walks the whole tree: once a rule, not once a knob
+        if len(read) == 1:
+            by_itself.setdefault(next(iter(read)), []).append((when, requires))
     domains: dict[str, tuple[Anything, ...]] = {}
     for name in query.free:
-        alone = [
-            (when, requires)
-            for _, when, requires in left.rules
-            if fields_of(when, requires) == {name}
-        ]
+        alone = by_itself.get(name)
+        if not alone:
+            domains[name] = query.domain(name, world)
+            continue
         lines = [f"{name} = values", *derived_lines(named_in(*(n for pair in alone for n in pair)))]
         lines += [f"if {violated_source(*pair)}: return False" for pair in alone]
         possible = compiled("possible", [*lines, "return True"])

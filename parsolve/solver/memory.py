@@ -60,7 +60,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
 
     Raises `QueryError` where the memory is not known, saying which number is missing.
     """
-    from parsolve.solver.check import shown  # noqa: PLC0415  (a check shows the usage)
+    from parsolve.solver.check import cautions, shown  # noqa: PLC0415  (a check shows the usage)
     from parsolve.solver.repair import repairs  # noqa: PLC0415
 
     profile = config.profile
@@ -78,6 +78,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
         limit=found.limit,
         state=found.state,
         assumed=found.assumed,
+        warnings=cautions(config),
         violated=tuple(profile.limits[i].id for i in violated if i < len(profile.rules)),
         repairs=shown(config, nearest.changes[:shown_repairs]) if nearest else None,
         repairs_complete=False if nearest and not nearest.complete else None,

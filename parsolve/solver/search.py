@@ -15,6 +15,7 @@ from typing import Any as Anything
 
 from parsolve.constraints.evaluate import (
     DEFINED,
+    compiled,
     defined_source,
     derived_lines,
     formula_source,
@@ -81,6 +82,28 @@ def _open_residue(query: Query, terms: tuple[Term, ...]) -> Residue:
     questions = (check.requires for check in query.profile.questions)
     needs = (*query.canonical, *asked, *questions)
     return _folded(Simplifier(query.known), rules, needs, terms)
+
+
+def is_shut(query: Query, world: int) -> bool:
+    """Whether rules and conditions that read the world alone already exclude everything.
+
+    Most worlds of a range are, such as those that are no whole nodes; folding every rule for
+    each of them would take most of the time.
+    """
+    return _shutter(query)(world)
+
+
+@lru_cache(maxsize=8)
+def _shutter(query: Query) -> Callable[[Anything], bool]:
+    opened = _open_residue(query, tuple(objective.term for objective in query.objectives))
+    name = query.profile.world
+    rules = [(when, need) for _, when, need in opened.rules if fields_of(when, need) <= {name}]
+    needs = [need for need in opened.needs if fields_of(need) <= {name}]
+    named = named_in(*(node for pair in rules for node in pair), *needs)
+    lines = [f"{name} = values", *derived_lines(named)]
+    lines += [f"if {violated_source(*pair)}: return True" for pair in rules]
+    lines += [f"if {_unmet(need)}: return True" for need in needs]
+    return compiled("shut", [*lines, "return False"])
 
 
 def _folded(
@@ -232,11 +255,14 @@ def _checks(left: Residue, level: Callable[..., int]) -> list[tuple[int, str, tu
             (level(when, part), violated_source(when, part), (when, part))
             for part in _parts(requires)
         ]
-    for need in left.needs:
-        defined, holds = defined_source(need), formula_source(need)
-        test = f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
-        checks.append((level(need), test, (need,)))
+    checks += [(level(need), _unmet(need), (need,)) for need in left.needs]
     return checks
+
+
+def _unmet(need: Formula) -> str:
+    """Python for "the formula is undefined or does not hold"."""
+    defined, holds = defined_source(need), formula_source(need)
+    return f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
 
 
 def _cut_test(term: Term, cut: Cut) -> str:

@@ -166,7 +166,7 @@ class TestJson:
         answer = data(*EIGHT, "--gpu-memory", "80")
         assert list(answer) == [
             *("answer", "profile", "config", "bytes", "peak", "limit", "state", "assumed"),
-            "violated",
+            *("warnings", "violated"),
         ]
         assert (answer["answer"], answer["profile"]) == ("memory", "halo")
         assert list(answer["bytes"]) == [*PARTS, "allocated", "total"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from parsolve.cli.matrix.markdown import code
-from parsolve.cli.text import option
+from parsolve.cli.wording import option
 from parsolve.constraints.profile import Config, Profile
 
 Given: TypeAlias = Mapping[str, object]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from parsolve.cli.matrix.configs import LIFTED, Given, dp, options
 from parsolve.cli.matrix.markdown import bullets, code, lower, prose, table
-from parsolve.cli.text import option
+from parsolve.cli.wording import option
 from parsolve.constraints.describe import term_words
 from parsolve.constraints.formula import Arith, Named, Quotient, Term, Variable
 from parsolve.constraints.profile import Config, Profile, holds

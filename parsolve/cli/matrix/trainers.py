@@ -9,7 +9,7 @@ from parsolve.cli.matrix.axes import COLUMN_ORDER, ordered, short
 from parsolve.cli.matrix.configs import Given, first_violated, gate, known
 from parsolve.cli.matrix.markdown import bullets, code, link, lower, prose, table
 from parsolve.cli.matrix.modes import SUPPORTED, smallest
-from parsolve.cli.text import option
+from parsolve.cli.wording import option
 from parsolve.constraints.fields import Choice
 from parsolve.constraints.profile import Profile
 

@@ -1,0 +1,82 @@
+"""The launch line of a configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from parsolve.cli.screen import Screen
+from parsolve.constraints.profile import Profile, holds
+from parsolve.solver.answer import (
+    Accepted,
+    Caution,
+    Solution,
+)
+
+
+def _argument(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
+    """The launch line with the framework's own arguments, and what it cannot say."""
+    arguments, unsaid, environment = [], [], []
+    has_arguments = any(field.launch for field in profile.fields)
+    settled = _settled(profile, config)
+    # what the framework has no argument for is said by what it settles
+    own = {profile.spellings[each.by] for each in profile.settled} if has_arguments else set()
+    for field in profile.fields:
+        value = settled.get(field.name, config.get(field.name, field.default))
+        if field.name in own or (value == field.default and field.name not in settled):
+            continue
+        if field.launch:
+            arguments.append(f" --{field.launch} {_argument(value)}")
+        elif env := getattr(field, "env", ""):
+            environment.append(f"{env}={value} ")
+        elif field.role == "knob" and field.name not in profile.launchers:
+            unsaid.append(f"{field.name} = {_argument(value)}")
+    knob, lines = profile.launchers
+    line = lines[config.get(knob, profile.field_of[knob].default)].format(
+        nodes=derived.get(profile.nodes, 1),
+        node=derived.get(profile.node, 1),
+        world=config[profile.world],
+        rendezvous="--rdzv_endpoint HOST:PORT " if derived.get(profile.nodes, 1) > 1 else "",
+    )
+    how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
+    rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
+    return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
+
+
+def _settled(profile: Profile, config: Mapping[str, Any]) -> dict[str, Any]:
+    """Fields that were not given and that given ones decide, with their values."""
+    values = tuple(config.get(field.name, field.default) for field in profile.fields)
+    found: dict[str, Any] = {}
+    for each in profile.settled:
+        name, by = profile.spellings[each.field], profile.spellings[each.by]
+        if (
+            config.get(by) is not None
+            and config.get(name) is None
+            and holds(profile, each.where, values)
+        ):
+            known = {**profile.filled(values), **profile.derive(values)}
+            if each.quantity in known:
+                found[name] = known[each.quantity]
+    return found
+
+
+def show_launch(
+    screen: Screen,
+    label: str,
+    profile: Profile,
+    answer: Accepted | Solution,
+    cautions: Iterable[Caution],
+) -> None:
+    """How to launch the configuration, unless a warning says that nobody can."""
+    stopped = {notice.id for notice in profile.warnings if not notice.launchable}
+    blocked = [caution.warning for caution in cautions if caution.warning in stopped]
+    if blocked:
+        screen.entry(label, f"none: {', '.join(blocked)}")
+    else:
+        screen.entry(label, launch(profile, answer.config, answer.derived))
