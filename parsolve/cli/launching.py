@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Any
 
 from parsolve.cli.screen import Screen
+from parsolve.constraints.fields import Choice, Field, Flag, Sizes
 from parsolve.constraints.profile import Profile, holds
 from parsolve.solver.answer import (
     Accepted,
@@ -20,6 +22,24 @@ def _argument(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _words(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
+    """The framework's own arguments that give the field this value; nothing if it has none."""
+    match field:
+        case Choice(said=(_, *_)):
+            return f" {dict(field.said)[value]}".rstrip()
+        case Flag() if not value and field.launch_off:
+            return f" --{field.launch_off}"
+        case Flag() if profile.reads_argparse and field.launch:
+            return f" --{field.launch}" if value else ""
+        case Sizes() if profile.reads_argparse and field.launch and value:
+            words = value if field.separator == "," else (field.separator.join(value),)
+            return f" --{field.launch} {' '.join(quote(str(word)) for word in words)}"
+        case _ if field.launch:
+            return f" --{field.launch} {_argument(value)}"
+        case _:
+            return ""
+
+
 def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
     """The launch line with the framework's own arguments, and what it cannot say."""
     arguments, unsaid, environment = [], [], []
@@ -29,10 +49,13 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
     own = {profile.spellings[each.by] for each in profile.settled} if has_arguments else set()
     for field in profile.fields:
         value = settled.get(field.name, config.get(field.name, field.default))
-        if field.name in own or (value == field.default and field.name not in settled):
+        always = isinstance(field, Choice) and field.said
+        if value == field.default and field.name not in settled and not always:
             continue
-        if field.launch:
-            arguments.append(f" --{field.launch} {_argument(value)}")
+        if words := _words(profile, field, value):
+            arguments.append(words)
+        elif field.name in own or field.launch or always:
+            continue
         elif env := getattr(field, "env", ""):
             environment.append(f"{env}={value} ")
         elif field.role == "knob" and field.name not in profile.launchers:

@@ -164,7 +164,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         case Choice():
             kind, metavar = str | None, "NAME"
         case Sizes():
-            kind, metavar = str | None, "N,N"
+            kind, metavar = str | None, "N,N" if type(field) is Sizes else "TEXT"
     option = typer.Option(
         name,
         parser=_number_or_unset
@@ -223,7 +223,7 @@ def _given(profile: Profile, typed: Mapping[str, Any]) -> dict[str, object]:
         if value == UNSET and isinstance(field, (Size, Sizes)):
             given[name] = None
         else:
-            given[name] = numbers(field, value) if isinstance(field, Sizes) else value
+            given[name] = numbers(field, value) if type(field) is Sizes else value
     return given
 
 

@@ -66,7 +66,7 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
     for position, violation in enumerate(answer.violations):
         word = "rejected" if position == 0 else "also violated"
         screen.headline(word, f"[{profile.name}] {violation.rule}", NO)
-        show_violation(screen, violation)
+        show_violation(screen, profile, violation, first=position == 0)
     on = cluster(profile, answer.config, answer.derived)
     screen.entry("given", f"{differences(profile, answer.config)} on {on}")
     show_model(screen, profile, answer.config)
@@ -89,9 +89,17 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
         show_cut_short(screen, answer.repairs)
 
 
-def show_violation(screen: Screen, violation: Violation) -> None:
-    """One violated rule."""
-    screen.entry("stage", violation.stage)
+def show_violation(
+    screen: Screen, profile: Profile, violation: Violation, *, first: bool = False
+) -> None:
+    """One violated rule; of the first one, also which stages let the configuration pass."""
+    words = violation.stage
+    if about := profile.stages_about.get(violation.stage):
+        words += f": {about}"
+        passed = profile.stages[: profile.stages.index(violation.stage)]
+        if first and passed:
+            words += f", after {', '.join(passed)} let it pass"
+    screen.entry("stage", words)
     screen.entry("why", violation.reason)
     screen.entry("because", violation.because)
     screen.entry("remedy", violation.remedy)
@@ -125,8 +133,12 @@ def _only(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in config.items() if name in kept}
 
 
+LABELS = {None: "warning", "change": "changed", "hazard": "hazard"}
+"""What a warning is headed by: the framework changes something in silence, or takes what hurts."""
+
+
 def show_cautions(screen: Screen, cautions: Iterable[Caution]) -> None:
     """Every warning, with the numbers that raise it."""
     for caution in cautions:
         numbers = f" ({caution.because})" if caution.because else ""
-        screen.entry("warning", f"{caution.warning}: {caution.reason}{numbers}")
+        screen.entry(LABELS[caution.kind], f"{caution.warning}: {caution.reason}{numbers}")

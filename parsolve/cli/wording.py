@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from shlex import quote
 from typing import Any
 
 from parsolve.cli.screen import NO, OPEN, YES
@@ -20,7 +21,7 @@ def option(field: Field, value: object) -> str:
     if isinstance(field, Flag):
         return f"--{field.flag}" if value else f"--no-{field.flag}"
     if isinstance(field, Sizes) and isinstance(value, (list, tuple)):
-        return f"--{field.flag} {','.join(map(str, value))}"
+        return f"--{field.flag} {quote(field.separator.join(map(str, value)))}"
     if isinstance(field, Bytes) and isinstance(value, int):
         return f"--{field.flag} {size_text(value)}"
     return f"--{field.flag} {'unset' if value is None else value}"
@@ -71,6 +72,7 @@ def effective(profile: Profile, config: Mapping[str, Any], derived: Mapping[str,
             if isinstance(config[name], int) and config[name] < 0:
                 continue
             asked = (config[name] == 0 and getattr(field, "zero", "")) or config[name]
+            asked = "unset" if asked is None else asked
             parts.append(f"{name} = {derived[name]} (requested {asked})")
     return ", ".join(parts)
 

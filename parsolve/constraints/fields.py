@@ -43,7 +43,8 @@ class _Spelling:
 
     ``flag`` is parsolve's command line spelling without dashes, ``launch`` the framework's own
     (empty: the framework takes no such argument), ``also`` are further spellings that files
-    and frameworks use, ``about`` is one line with the unit, ``panel`` groups help.
+    and frameworks use, ``about`` is one line with the unit, ``panel`` groups help. ``implied``
+    says that leaving it out is an answer, which the framework has a meaning for.
     """
 
     about: str
@@ -52,6 +53,7 @@ class _Spelling:
     flag: str = ""
     launch: str = ""
     also: tuple[str, ...] = ()
+    implied: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,8 +167,8 @@ class Profile:
     """What happens in each stage, where a configuration may die late."""
     of_model: Callable[[Shape], Mapping[str, object]] | None = None
     """What a model's shape says about fields of the profile's own."""
-    bare_switches: bool = False
-    """Whether the framework's switches are bare (``--x``), not ``--x true``."""
+    reads_argparse: bool = False
+    """Whether the framework's switches are bare (``--x``) and its lists are several words."""
     claims: tuple[Claim, ...] = ()
     """What is said of the rules, for all sizes."""
     shown: tuple[str, ...] = ()

@@ -83,7 +83,7 @@ class Notice:
     when: Formula
     reason: str
     source: Source
-    kind: Literal["warning", "change", "hazard"] = "warning"
+    kind: Literal["change", "hazard"] | None = None
     launchable: bool = True
 
 

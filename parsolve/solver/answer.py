@@ -52,12 +52,17 @@ class Violation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caution:
-    """Something that is accepted and worth knowing."""
+    """Something that is accepted and worth knowing.
+
+    A ``change`` is one that the framework makes in silence, a ``hazard`` something that it takes
+    and that hurts or trains wrongly; absent for any other warning.
+    """
 
     warning: str
     reason: str
     because: str
     source: str
+    kind: Literal["change", "hazard"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

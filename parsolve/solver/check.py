@@ -46,6 +46,7 @@ def cautions(config: Config) -> tuple[Caution, ...]:
             reason=profile.warnings[index].reason,
             because=profile.warned_because(index, values),
             source=str(profile.warnings[index].source),
+            kind=profile.warnings[index].kind,
         )
         for index in profile.warned(values)
     )

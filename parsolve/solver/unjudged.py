@@ -19,6 +19,7 @@ def unjudged(config: Config) -> dict[str, list[str]]:
         field.name
         for field, value in zip(profile.fields, config.values, strict=True)
         if field.flag
+        and not field.implied
         and value == field.default
         and (
             (isinstance(field, Choice) and value in {"unknown", "unspecified"})

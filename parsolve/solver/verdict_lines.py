@@ -162,7 +162,13 @@ def _warning(profile: Profile, index: int, values: Values) -> str:
 def _warning_around(profile: Profile, index: int) -> tuple[str, str]:
     notice = profile.warnings[index]
     return _around(
-        Caution(warning=notice.id, reason=notice.reason, because="", source=str(notice.source))
+        Caution(
+            warning=notice.id,
+            reason=notice.reason,
+            because="",
+            source=str(notice.source),
+            kind=notice.kind,
+        )
     )
 
 

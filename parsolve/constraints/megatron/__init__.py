@@ -11,10 +11,10 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
 from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
 from parsolve.constraints.megatron.config import CONFIG
-from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
+from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile, Settled
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
 
@@ -70,8 +70,11 @@ MEGATRON = Profile(
             "srun": "srun -N {nodes} --ntasks-per-node {node} python pretrain_gpt.py",
         },
     ),
-    settled=(),
-    bare_switches=True,
+    settled=(
+        Settled("micro_batch", by="world_size", quantity="micro_batch"),
+        Settled("max_position_embeddings", by="seq_length", quantity="max_position_embeddings"),
+    ),
+    reads_argparse=True,
     of_model=of_model,
     nodes="num_nodes",
     node="gpus_per_node",

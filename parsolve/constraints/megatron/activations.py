@@ -4,7 +4,15 @@ Counted by widths, as in Korthikanti et al. (arXiv 2205.05198), with fused atten
 micro-batches in flight as the schedule keeps (Narayanan et al., arXiv 2104.04473).
 """
 
-from parsolve.constraints.formula import NamedFormula, Term, all_of, if_, known_where, largest, smallest
+from parsolve.constraints.formula import (
+    NamedFormula,
+    Term,
+    all_of,
+    if_,
+    known_where,
+    largest,
+    smallest,
+)
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.states import stage_layers, stage_moe_layers

@@ -184,8 +184,18 @@ PIPELINE = (
         divides(largest(1, f.layers_per_virtual_stage), q.layers_per_stage),
         "A pipeline rank's layers are cut into chunks of equal size.",
         "Use a number of layers per virtual stage that divides a rank's layers.",
-        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 3, "requested_global_batch": 8},
-        {"pp_size": 2, "num_hidden_layers": 16, "layers_per_virtual_stage": 2, "requested_global_batch": 8},
+        {
+            "pp_size": 2,
+            "num_hidden_layers": 16,
+            "layers_per_virtual_stage": 3,
+            "requested_global_batch": 8,
+        },
+        {
+            "pp_size": 2,
+            "num_hidden_layers": 16,
+            "layers_per_virtual_stage": 2,
+            "requested_global_batch": 8,
+        },
         all_of(LAYERS_KNOWN, f.layers_per_virtual_stage > 0, ~q.is_uneven, ~q.has_layout),
     ),
     refusal(

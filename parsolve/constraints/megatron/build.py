@@ -197,9 +197,7 @@ FIRST_STEP = (
     _step(
         "micro-batch-group-out-of-range",
         Source(SCHEDULE, INTERLEAVED, (1141,)),
-        all_of(
-            q.microbatch_group_size >= f.pp_size, q.microbatch_group_size <= q.microbatches
-        ),
+        all_of(q.microbatch_group_size >= f.pp_size, q.microbatch_group_size <= q.microbatches),
         "In an interleaved schedule a chunk takes at least pp and at most all micro-batches in a "
         "row; nobody looks until the first step.",
         "Raise the global batch to at least pp micro-batches, or set the group between the two.",

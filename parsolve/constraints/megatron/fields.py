@@ -359,6 +359,7 @@ max_position_embeddings = Size(
     flag="max-position-embeddings",
     launch="max-position-embeddings",
     about="Longest sequence that positions are made for; unset means the sequence's length.",
+    implied=True,
 )
 calculate_per_token_loss = _switch(
     "calculate_per_token_loss", BATCH, "calculate-per-token-loss", "Average the loss over tokens."
@@ -622,7 +623,10 @@ overlap_ep = _switch(
     "Overlap expert-parallel exchanges with another micro-batch's computation.",
 )
 delay_wgrad = _switch(
-    "delay_wgrad", EXPERTS, "delay-wgrad-compute", "Compute weight gradients later, for the overlap."
+    "delay_wgrad",
+    EXPERTS,
+    "delay-wgrad-compute",
+    "Compute weight gradients later, for the overlap.",
 )
 early_attention_release = _switch(
     "early_attention_release",
@@ -647,7 +651,9 @@ single_grouped_weight = _switch(
 # --- model ----------------------------------------------------------------------------------
 
 
-def _shape(name: str, flag: str, launch: str, about: str, *also: str) -> Size:
+def _shape(
+    name: str, flag: str, launch: str, about: str, *also: str, implied: bool = False
+) -> Size:
     return Size(
         name,
         default=None,
@@ -659,6 +665,7 @@ def _shape(name: str, flag: str, launch: str, about: str, *also: str) -> Size:
         launch=launch,
         also=also,
         about=about,
+        implied=implied,
     )
 
 
@@ -675,6 +682,7 @@ num_key_value_heads = _shape(
     "group-query-attention --num-query-groups",
     "Key/value heads (query groups); unset means one for each attention head.",
     "num_query_groups",
+    implied=True,
 )
 head_dim = _shape(
     "head_dim",
@@ -682,6 +690,7 @@ head_dim = _shape(
     "kv-channels",
     "Width of an attention head; unset means hidden size / heads.",
     "kv_channels",
+    implied=True,
 )
 intermediate_size = _shape(
     "intermediate_size",
@@ -696,6 +705,7 @@ shared_intermediate_size = _shape(
     "moe-shared-expert-intermediate-size",
     "FFN width of all shared experts together.",
     "moe_shared_expert_intermediate_size",
+    implied=True,
 )
 vocab_size = _shape("vocab_size", "vocab-size", "vocab-size", "Rows of the embedding table.")
 mtp_layers = Size(
@@ -709,6 +719,7 @@ mtp_layers = Size(
     launch="mtp-num-layers",
     also=("mtp_num_layers",),
     about="Layers that predict further tokens (MTP).",
+    implied=True,
 )
 mla = Flag(
     "mla",
@@ -751,12 +762,14 @@ linear_key_heads = _shape(
     "linear-num-key-heads",
     "linear-num-key-heads",
     "Key heads of gated delta net; unset means 16.",
+    implied=True,
 )
 linear_value_heads = _shape(
     "linear_value_heads",
     "linear-num-value-heads",
     "linear-num-value-heads",
     "Value heads of gated delta net; unset means 32.",
+    implied=True,
 )
 
 # --- training run ---------------------------------------------------------------------------

@@ -51,7 +51,7 @@ class PipelineLayout(Sizes):
         """A number that is read off the layout; 0 where there is none."""
         return Feature(self.name, name)
 
-    def parse(self, value: object) -> tuple[str, ...] | None:  # type: ignore[override]
+    def parse(self, value: object) -> tuple[str, ...] | None:
         """Return the stages, or raise `FieldError`."""
         if value is None:
             return None

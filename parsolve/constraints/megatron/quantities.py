@@ -149,7 +149,11 @@ per_pass = Named(
 )
 microbatches = Named(
     "microbatches",
-    if_(f.decrease_batch, asked_batch // largest(1, per_pass), quotient(asked_batch, largest(1, per_pass))),
+    if_(
+        f.decrease_batch,
+        asked_batch // largest(1, per_pass),
+        quotient(asked_batch, largest(1, per_pass)),
+    ),
     about="Micro-batches per rank and step: global batch / (micro-batch * dp).",
 )
 _batch = global_batch(per_pass, microbatches)
@@ -229,6 +233,11 @@ num_query_groups = Named(
     if_(f.num_key_value_heads == 0, f.num_attention_heads, f.num_key_value_heads),
     about="Key/value heads; one for each attention head where nothing is given.",
 )
+max_position_embeddings = Named(
+    "max_position_embeddings",
+    if_(f.max_position_embeddings == 0, f.seq_length, f.max_position_embeddings),
+    about="Positions that embeddings are made for; the sequence's length where none is given.",
+)
 linear_key_heads = Named(
     "linear_key_heads",
     if_(f.linear_key_heads == 0, 16, f.linear_key_heads),
@@ -271,4 +280,5 @@ DERIVED = (
     layers_per_stage,
     bubble(f.pp_size, microbatches, virtual_stages),
     padded_vocab_size,
+    max_position_embeddings,
 )

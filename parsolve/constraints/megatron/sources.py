@@ -49,9 +49,7 @@ MOE_LAYER = Source("megatron/core/transformer/moe/moe_layer.py", "forward", (630
 SCATTER = Source("megatron/core/tensor_parallel/mappings.py", "_split_along_first_dim", (73,))
 SCHEDULE = "megatron/core/pipeline_parallel/schedules.py"
 INTERLEAVED = "forward_backward_pipelining_with_interleaving"
-LOCAL_ATTENTION = Source(
-    "megatron/core/transformer/dot_product_attention.py", "__init__", (58,)
-)
+LOCAL_ATTENTION = Source("megatron/core/transformer/dot_product_attention.py", "__init__", (58,))
 OPTIMIZER_CONFIG = Source("megatron/core/optimizer/optimizer_config.py", "__post_init__", (431,))
 DDP = Source("megatron/core/distributed/distributed_data_parallel.py", "__init__", (293,))
 ENGINE = Source(

@@ -4,7 +4,8 @@ Dense weights are cut by tp * pp and experts by etp * ep * pp; cp cuts neither. 
 optimizer shards optimizer state over dp * cp (experts: expert-dp), Megatron's FSDP gradients and
 weights too, as its strategy says, and PyTorch's FSDP2 everything. Gradients live in fp32 buffers
 from the start (megatron/core/distributed/param_and_grad_buffer.py), so a parameter costs 18
-bytes, or 6 + 12/d where d ranks shard the optimizer (megatron/training/theoretical_memory_usage.py).
+bytes, or 6 + 12/d where d ranks shard the optimizer, as Megatron's own estimator has it
+(megatron/training/theoretical_memory_usage.py).
 """
 
 from parsolve.constraints.formula import (
@@ -30,7 +31,9 @@ UNITS_IN_FLIGHT = 2
 
 _even = split(q.counted_layers, f.pp_size)
 _embedding, _loss = if_(f.account_for_embedding, 1, 0), if_(f.account_for_loss, 1, 0)
-_middle = if_(q.middle_stages > 0, split(largest(0, q.middle_layers), largest(1, q.middle_stages)), 0)
+_middle = if_(
+    q.middle_stages > 0, split(largest(0, q.middle_layers), largest(1, q.middle_stages)), 0
+)
 first_layers = quantity(
     "first_stage_layers_held",
     if_(
@@ -198,9 +201,7 @@ expert_gradients_bytes = quantity(
 )
 _optimizer, _expert_optimizer = _states(optimizer_width, shards_optimizer)
 _none = any_of(f.optimizer_offload, f.freeze_all_layers)
-optimizer_bytes = quantity(
-    "optimizer_state_bytes", if_(_none, 0, _optimizer), "Optimizer state."
-)
+optimizer_bytes = quantity("optimizer_state_bytes", if_(_none, 0, _optimizer), "Optimizer state.")
 expert_optimizer_bytes = quantity(
     "expert_optimizer_bytes", if_(_none, 0, _expert_optimizer), "Optimizer state of routed experts."
 )

@@ -38,8 +38,7 @@ def _data(parameters: Term, ranks: Term) -> Term:
 
 dp = volume(
     "dp",
-    _data(dense_parameters, q.dp_cp_size)
-    + _data(expert_parameters, q.expert_data_parallel_size),
+    _data(dense_parameters, q.dp_cp_size) + _data(expert_parameters, q.expert_data_parallel_size),
     "Bytes that a GPU sends per step for data parallelism.",
 )
 _rows = tokens * m.hidden_size * element
