@@ -167,6 +167,10 @@ class Profile:
     """What happens in each stage, where a configuration may die late."""
     of_model: Callable[[Shape], Mapping[str, object]] | None = None
     """What a model's shape says about fields of the profile's own."""
+    lists: (
+        Callable[[Mapping[str, Anything], Mapping[str, Anything]], dict[str, Anything]] | None
+    ) = None
+    """Lists that an answer shows beside the derived quantities: of field values and those."""
     reads_argparse: bool = False
     """Whether the framework's switches are bare (``--x``) and its lists are several words."""
     claims: tuple[Claim, ...] = ()
@@ -291,6 +295,16 @@ class Profile:
     def heard(self, fired: list[int], values: Values) -> list[int]:
         """`violated`, given the rules that are broken when each is read by itself."""
         return self._heard(fired) + self._exceeded(values)
+
+    def with_lists(self, values: Values, derived: dict[str, Anything]) -> dict[str, Anything]:
+        """The derived quantities, and the lists that an answer shows beside them."""
+        return derived | self.lists_of(values)
+
+    def lists_of(self, values: Values) -> dict[str, Anything]:
+        """The lists that an answer shows beside the derived quantities."""
+        if self.lists is None:
+            return {}
+        return self.lists(dict(zip(self.index_of, values, strict=True)), self.derive(values))
 
     def derive(self, values: Values) -> dict[str, Anything]:
         """Every derived quantity that is known, by name; an unknown one is left out."""

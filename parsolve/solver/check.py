@@ -63,6 +63,7 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
         raise ValueError(message)
     profile, values = config.profile, config.values
     violated, derived = profile.judged(values)
+    derived = profile.with_lists(values, derived)
     if not violated:
         return Accepted(
             profile=profile.name,

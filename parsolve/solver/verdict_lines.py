@@ -7,6 +7,7 @@ classes, once: their keys and their order are written nowhere else.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -65,6 +66,8 @@ class _Writer:
     def line(self, values: Values) -> tuple[bool, str]:
         profile = self.profile
         fired, derived = self.judge(values)
+        for name, entries in profile.lists_of(values).items():
+            derived += f', "{name}": {json.dumps(entries)}'
         violated = profile.heard(fired, values)
         warned = profile.warned(values)
         warnings = ", ".join([_warning(profile, i, values) for i in warned]) if warned else ""

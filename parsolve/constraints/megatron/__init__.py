@@ -14,6 +14,7 @@ from parsolve.constraints.megatron.config import CONFIG
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
+from parsolve.constraints.megatron.stages import lists
 from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile, Settled
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
@@ -76,6 +77,7 @@ MEGATRON = Profile(
     ),
     reads_argparse=True,
     of_model=of_model,
+    lists=lists,
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",

@@ -94,7 +94,8 @@ BOUNDS = (
             f.recompute.name: "full",
             f.recompute_method.name: "uniform",
             f.recompute_num_layers.name: 1,
-            f.distributed_optimizer.name: True,
+            f.megatron_fsdp.name: True,
+            f.ckpt_format.name: "fsdp_dtensor",
         },
     ),
 )

@@ -210,7 +210,7 @@ middle_layers = Named(
     about="Layers that those ranks share.",
 )
 layers_per_stage = Named(
-    "layers_per_stage",
+    "layers_per_middle_stage",
     known_where(
         all_of(f.num_hidden_layers > 0, ~has_layout),
         if_(

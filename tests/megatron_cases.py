@@ -1,0 +1,89 @@
+"""Recorded verdicts of Megatron-Core 0.19.2, as configurations of the profile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from parsolve.constraints.megatron import MEGATRON
+from parsolve.constraints.profile import Config
+from parsolve.constraints.rule import Rule
+
+VERDICTS = Path(__file__).parent / "data" / "megatron_verdicts.jsonl"
+
+FIELDS = {
+    "world_size": "world_size",
+    "tp": "tp_size",
+    "pp": "pp_size",
+    "cp": "cp_size",
+    "ep": "ep_size",
+    "etp": "expert_tp_size",
+    "sp": "sequence_parallel",
+    "vpp": "virtual_stages",
+    "layers_per_vpp": "layers_per_virtual_stage",
+    "layers": "num_hidden_layers",
+    "hidden": "hidden_size",
+    "heads": "num_attention_heads",
+    "groups": "num_key_value_heads",
+    "experts": "num_experts",
+    "mbs": "micro_batch",
+    "gbs": "requested_global_batch",
+    "seq": "seq_length",
+    "dist_opt": "distributed_optimizer",
+    "recompute": "recompute",
+    "recompute_method": "recompute_method",
+    "recompute_layers": "recompute_num_layers",
+    "first_layers": "first_stage_layers",
+    "last_layers": "last_stage_layers",
+    "num_distributed_optimizer_instances": "optimizer_instances",
+    "account_for_embedding_in_pipeline_split": "account_for_embedding",
+    "account_for_loss_in_pipeline_split": "account_for_loss",
+}
+"""The keys of recorded inputs, and the fields of the profile that they are."""
+
+STAGES = {
+    "args": "arguments",
+    "batch": "batch",
+    "config": "config",
+    "layers": "model",
+    "groups": "groups",
+    "runtime": "first-step",
+}
+"""The tool that recorded the verdicts asks for the layers of each stage before it makes process
+groups; Megatron itself makes the groups first."""
+
+AS_RECORDED = tuple(STAGES.values())
+
+
+def recorded() -> Iterator[dict[str, Any]]:
+    """Every row."""
+    with VERDICTS.open(encoding="utf-8") as rows:
+        yield from map(json.loads, rows)
+
+
+def configured(inputs: Mapping[str, Any]) -> Config:
+    """The configuration of a row, with what the tool always gave beside it."""
+    given = {FIELDS[key]: value for key, value in inputs.items() if value is not None}
+    is_moe = bool(inputs.get("experts"))
+    return MEGATRON.config(
+        {
+            **given,
+            "cuda_device_max_connections": 1,
+            "gradient_accumulation_fusion": False,
+            "max_position_embeddings": inputs["seq"],
+            "bias_linear": not is_moe,
+            "model_kind": "moe" if is_moe else "dense",
+        }
+    )
+
+
+def broken(config: Config) -> list[Rule]:
+    """Every violated rule, in Megatron's order."""
+    return [MEGATRON.limits[index] for index in MEGATRON.violated(config.values)]
+
+
+def first_as_recorded(rules: list[Rule]) -> Rule:
+    """The rule that the recording tool meets first."""
+    return min(rules, key=lambda rule: AS_RECORDED.index(rule.stage))
