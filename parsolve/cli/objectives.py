@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli.options import UsageError
 from parsolve.constraints.profile import Profile
 
 PANEL = "Question"
@@ -43,6 +44,28 @@ ParetoOver = Annotated[
     str | None,
     typer.Option("--pareto-over", hidden=True, help="What --pareto QUANTITY,QUANTITY becomes."),
 ]
+
+
+Prefer = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--prefer",
+        metavar="NAME",
+        help="Prefer this above every objective, such as tp-in-domain; repeatable, the first "
+        "counts most. Each profile has its own.",
+        rich_help_panel=PANEL,
+    ),
+]
+
+
+def preferred(profile: Profile, names: Sequence[str]) -> list[tuple[str, bool]]:
+    """Objectives that stand for what is preferred. Raises `UsageError` for an unknown name."""
+    for name in names:
+        if name not in profile.prefers:
+            known = ", ".join(profile.prefers) or "none"
+            message = f"the {profile.name} profile has no preference {name!r}; there are: {known}"
+            raise UsageError(message, param_hint="'--prefer'")
+    return [(profile.prefers[name], False) for name in names]
 
 
 def expanded(arguments: Sequence[str]) -> list[str]:

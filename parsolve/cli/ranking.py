@@ -10,7 +10,7 @@ from parsolve.cli.plot import scatter
 from parsolve.cli.screen import YES, Screen
 from parsolve.cli.table import NARROWEST, measured, room_beside, show_table
 from parsolve.cli.verdicts import _only, show_cautions, show_model
-from parsolve.cli.wording import CHOSEN, cluster, differences
+from parsolve.cli.wording import CHOSEN, cluster, differences, listed
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import gib
 from parsolve.constraints.profile import Column, Profile, holds
@@ -221,5 +221,7 @@ def _is_near(profile: Profile, solution: Solution) -> bool:
 
 def amount(profile: Profile, quantity: str, value: object) -> str:
     """A quantity's value in its unit."""
+    if isinstance(value, list):
+        return listed(value)
     unit = getattr(profile.quantity_of.get(quantity), "unit", "")
     return gib(value) if unit and isinstance(value, int) else str(value)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from shlex import quote
 from typing import Any
 
 from parsolve.cli.screen import NO, OPEN, YES
 from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
+from parsolve.constraints.locality import SUFFIX
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Usage
 
@@ -78,9 +80,19 @@ def effective(profile: Profile, config: Mapping[str, Any], derived: Mapping[str,
 
 
 def quantities(derived: Mapping[str, Any]) -> str:
-    """The derived quantities that are numbers or labels."""
-    numbers = [f"{k} = {v}" for k, v in derived.items() if not isinstance(v, bool)]
-    return ", ".join(numbers)
+    """The derived quantities that are numbers, labels or lists; a list says which groups cross."""
+    return ", ".join(
+        f"{name} = {listed(value) if isinstance(value, list) else value}"
+        for name, value in derived.items()
+        if not isinstance(value, bool) and not name.endswith(SUFFIX)
+    )
+
+
+def listed(entries: list[Any]) -> str:
+    """Entries in order, equal neighbours once with how often: ``3, 4 x 14, 2``; ``-`` for none."""
+    words = ["+".join(map(str, e)) if isinstance(e, list) else str(e) for e in entries]
+    runs = [(word, len(list(equal))) for word, equal in groupby(words)]
+    return ", ".join(f"{word} x {n}" if n > 1 else word for word, n in runs) or "-"
 
 
 STATES = {

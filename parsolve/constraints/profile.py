@@ -171,6 +171,8 @@ class Profile:
         Callable[[Mapping[str, Anything], Mapping[str, Anything]], dict[str, Anything]] | None
     ) = None
     """Lists that an answer shows beside the derived quantities: of field values and those."""
+    prefers: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """What may be preferred above any objective: the quantity that is 0 where it holds."""
     reads_argparse: bool = False
     """Whether the framework's switches are bare (``--x``) and its lists are several words."""
     claims: tuple[Claim, ...] = ()
@@ -353,7 +355,7 @@ class Profile:
 
     def described(self, values: Values) -> dict[str, Anything]:
         """Every derived quantity that is known, and the memory of a GPU if the model is."""
-        known = self.derive(values)
+        known = self.with_lists(values, self.derive(values))
         account = self.account
         if account is None or not values[self.index_of[account.size]]:
             return known

@@ -40,7 +40,7 @@ def test_both_profiles_find_their_length_of_sequences() -> None:
         (halo, "seq-length", "max_length"),
         (halo, "sequence_length", "max_length"),
         (generic, "ep_declared_max_length", "seq_length"),
-        (generic, "micro_batch_size", None),
+        (generic, "micro_batch_size", "micro_batch"),
         (halo, "zero", None),
         (halo, "nobody-knows", None),
     ):

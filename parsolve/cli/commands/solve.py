@@ -41,6 +41,7 @@ def solve(
     minimize: objectives.Minimize = None,
     pareto: objectives.Pareto = False,
     pareto_over: objectives.ParetoOver = None,
+    prefer: objectives.Prefer = None,
     where: Where = None,
     vary: Vary = None,
     limit: Annotated[
@@ -63,7 +64,7 @@ def solve(
     chosen = profile_named(profile)
     asked = objectives.in_order(maximize, minimize)
     asked += objectives.compared(chosen, pareto_over) if pareto_over else []
-    asked = asked or [(chosen.objective, True)]
+    asked = objectives.preferred(chosen, prefer or ()) + (asked or [(chosen.objective, True)])
     sizes = worlds(world)
     query = build_query(
         chosen,

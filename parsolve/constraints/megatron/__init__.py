@@ -6,6 +6,7 @@ Source: the megatron-core wheel of that version, files and lines as each rule sa
 from itertools import combinations
 
 from parsolve.constraints.formula import implies
+from parsolve.constraints.locality import PREFERENCES
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
@@ -78,6 +79,7 @@ MEGATRON = Profile(
     reads_argparse=True,
     of_model=of_model,
     lists=lists,
+    prefers=PREFERENCES,
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",
@@ -95,6 +97,7 @@ MEGATRON = Profile(
         Column("microbatches", "micro-batches"),
         Column("global_batch", "batch"),
         Column("bubble", "bubble ‰", f.pp_size > 1),
+        Column("crossing_groups", "crosses"),
     ),
     short_names={
         "dp": "data_parallel_size",

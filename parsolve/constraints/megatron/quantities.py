@@ -17,6 +17,7 @@ from parsolve.constraints.formula import (
     largest,
     quotient,
 )
+from parsolve.constraints.locality import crossing
 from parsolve.constraints.megatron import fields as f
 
 ASSUMED_GPUS_PER_NODE = 8
@@ -235,7 +236,11 @@ num_query_groups = Named(
 )
 max_position_embeddings = Named(
     "max_position_embeddings",
-    if_(f.max_position_embeddings == 0, f.seq_length, f.max_position_embeddings),
+    if_(
+        f.max_position_embeddings == 0,
+        known_where(f.seq_length > 0, f.seq_length),
+        f.max_position_embeddings,
+    ),
     about="Positions that embeddings are made for; the sequence's length where none is given.",
 )
 linear_key_heads = Named(
@@ -255,6 +260,39 @@ padded_vocab_size = Named(
         (f.vocab_size + (128 * f.tp_size - 1)) // (128 * f.tp_size) * (128 * f.tp_size),
     ),
     about="Rows of the embedding table, padded to a multiple of 128 * tp.",
+)
+
+# --- locality -------------------------------------------------------------------------------------
+
+_stage_ranks = f.world_size // f.pp_size
+CROSSINGS = (
+    crossing("tp", f.tp_size, f.tp_size, nvlink_domain_size),
+    crossing("cp", f.cp_size, f.tp_size * gtp_size * f.cp_size, nvlink_domain_size),
+    crossing(
+        "dp",
+        data_parallel_size,
+        if_(f.tp_pp_dp_order, f.world_size, _stage_ranks),
+        nvlink_domain_size,
+    ),
+    crossing(
+        "pp",
+        f.pp_size,
+        if_(f.tp_pp_dp_order, f.tp_size * f.cp_size * gtp_size * f.pp_size, f.world_size),
+        nvlink_domain_size,
+    ),
+    crossing("etp", expert_tp_size, expert_tp_size, nvlink_domain_size),
+    crossing("ep", f.ep_size, ep_group_size, nvlink_domain_size),
+    crossing(
+        "expert_dp",
+        expert_data_parallel_size,
+        if_(f.tp_pp_dp_order, f.world_size, _stage_ranks),
+        nvlink_domain_size,
+    ),
+)
+stages_in_part_of_domain = Named(
+    "stages_in_part_of_domain",
+    if_(all_of(f.pp_size > 1, ~divides(nvlink_domain_size, _stage_ranks)), 1, 0),
+    about="1 where pipeline stages do not consist of whole NVLink domains, else 0.",
 )
 
 DERIVED = (
@@ -281,4 +319,6 @@ DERIVED = (
     bubble(f.pp_size, microbatches, virtual_stages),
     padded_vocab_size,
     max_position_embeddings,
+    *CROSSINGS,
+    stages_in_part_of_domain,
 )

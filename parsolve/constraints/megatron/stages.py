@@ -7,6 +7,8 @@ megatron/core/transformer/pipeline_parallel_layer_layout.py.
 from collections.abc import Mapping
 from typing import Any
 
+from parsolve.constraints.locality import crossing_groups
+
 MOST_RANKS = 1024
 """No list of more pipeline ranks is made."""
 
@@ -43,4 +45,5 @@ def layers_per_stage(given: Mapping[str, Any], known: Mapping[str, Any]) -> list
 def lists(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     """What an answer shows as lists."""
     found = layers_per_stage(given, known)
-    return {} if found is None else {"layers_per_stage": found}
+    stages = {} if found is None else {"layers_per_stage": found}
+    return {**stages, "crossing_groups": crossing_groups(known)}
