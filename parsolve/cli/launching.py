@@ -61,7 +61,9 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         elif field.role == "knob" and field.name not in profile.launchers:
             unsaid.append(f"{field.name} = {_argument(value)}")
     knob, lines = profile.launchers
-    line = lines[config.get(knob, profile.field_of[knob].default)].format(
+    line = lines[config.get(knob, profile.field_of[knob].default)]
+    line = (line if "{arguments}" in line else f"{line}{{arguments}}").format(
+        arguments="".join(arguments),
         nodes=derived.get(profile.nodes, 1),
         node=derived.get(profile.node, 1),
         world=config[profile.world],
@@ -69,7 +71,7 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
     )
     how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
     rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
-    return f"{''.join(environment)}{line}{''.join(arguments)}{rest}"
+    return f"{''.join(environment)}{line}{rest}"
 
 
 def _settled(profile: Profile, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ DEFAULT_PROFILE = "halo"
 class _Profiles(Mapping[str, Profile]):
     """Every profile by name, loaded when it is first asked for: one is all that most runs need."""
 
-    _NAMES = (DEFAULT_PROFILE, "generic", "megatron")
+    _NAMES = (DEFAULT_PROFILE, "generic", "megatron", "accelerate", "torchtitan")
 
     def __getitem__(self, name: str) -> Profile:
         if name not in self._NAMES:

@@ -140,7 +140,9 @@ class Profile:
     summary: tuple[Column, ...]
     """Derived quantities that a table of configurations shows."""
     launchers: tuple[str, Mapping[str, str]]
-    """The field that names the process launcher, and each one's command line."""
+    """The field that names the process launcher, and each one's command line.
+
+    The framework's arguments stand where a line says ``{arguments}``, else at its end."""
     settled: tuple[Settled, ...]
     """Fields that a launch line states because another one decides them."""
     nodes: str

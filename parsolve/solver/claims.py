@@ -8,21 +8,30 @@ integers; Z3 decides this from the rules themselves.
 from __future__ import annotations
 
 from functools import cache
+from typing import TypeAlias
 
 import z3
 
-from parsolve.constraints.fields import Choice, Size
-from parsolve.constraints.formula import any_of, divides, largest
+from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
+from parsolve.constraints.formula import Formula, any_of, divides, largest
 from parsolve.constraints.profile import Profile
+from parsolve.constraints.rule import ALWAYS
 from parsolve.solver.arithmetic import DIVISIBILITY, LONGEST, Status, laws_hold
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.integers import IntegerEncoder
 
+Value: TypeAlias = int | str | bool | None
+"""What a claim may hold a field at."""
+
 
 @cache
-def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Status]:
+def divisor_claims(
+    profile: Profile, seconds: float = LONGEST, held: tuple[tuple[str, Value], ...] = ()
+) -> dict[str, Status]:
     """Whether each size that is said to divide another does so in every accepted configuration.
+
+    With ``held``, in every one in which these fields have these values.
 
     Products and quotients are known by their laws only, so a model proves nothing: what is not
     proved is undecided.
@@ -54,8 +63,12 @@ def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Stat
         for field in claimed
         if isinstance(whole := profile.field_of[field.divides], Size)
     }
-    for name in sorted(layout.union(*(rule.reads for rule in grids))):
+    read = layout.union(*(rule.reads for rule in grids))
+    for name in sorted(read):
         solver.add(*encoder.legal(profile.field_of[name]))
+    for name, value in held:
+        if name in read:
+            solver.add(encoder.formula(_is(profile.field_of[name], value))[0])
     solver.add(*encoder.arithmetic.laws(chained=True, among=DIVISIBILITY))
     trusted = laws_hold(seconds, DIVISIBILITY) == "proved"
     return {
@@ -64,3 +77,15 @@ def divisor_claims(profile: Profile, seconds: float = LONGEST) -> dict[str, Stat
         else "undecided"
         for name, goal in goals.items()
     }
+
+
+def _is(field: Field, value: Value) -> Formula:
+    match field:
+        case Size():
+            return field == (field.unset if value is None else value)
+        case Choice():
+            return field == str(value)
+        case Flag():
+            return field if value else ~field
+        case Sizes():
+            return ALWAYS

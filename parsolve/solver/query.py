@@ -126,6 +126,15 @@ class Query:
         return domain(self.profile, name, world)
 
     @property
+    def held(self) -> tuple[tuple[str, Anything], ...]:
+        """Knobs that are not searched, with their values; lists are left out."""
+        return tuple(
+            (field.name, value)
+            for field, value in zip(self.profile.fields, self.base, strict=True)
+            if field.role == "knob" and field.name not in self.free and not isinstance(field, Sizes)
+        )
+
+    @property
     def known(self) -> Known:
         """Values, as formulas read them, of every field that is neither free nor the world."""
         return read_values(self.profile, self.base, but=(*self.free, self.profile.world))
