@@ -63,6 +63,7 @@ def test_recorded_verdicts() -> None:
 
 
 @pytest.mark.real_frameworks
+@pytest.mark.filterwarnings("ignore")
 def test_fresh_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     installed("accelerate", real.VERSION)
     seed = random.randrange(10**9)

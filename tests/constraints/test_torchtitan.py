@@ -45,6 +45,7 @@ def test_recorded_verdicts() -> None:
 
 
 @pytest.mark.real_frameworks
+@pytest.mark.filterwarnings("ignore")
 def test_fresh_configurations() -> None:
     installed("torchtitan", real.VERSION)
     assert fresh(TORCHTITAN, real.drawn, real.asked, random.randrange(10**9)) == []
