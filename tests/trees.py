@@ -24,7 +24,6 @@ from parsolve.constraints.formula import (
     Feature,
     Formula,
     If,
-    ListFeature,
     Named,
     NamedFormula,
     Not,
@@ -61,7 +60,7 @@ FIELDS: tuple[Field, ...] = (count, width, depth, batch, rows, colour, fast, wid
 ARITHMETIC: tuple[Operation, ...] = ("+", "-", "*", "max", "min")
 DIVISIONS: tuple[Operation, ...] = ("//", "%")
 RELATIONS: tuple[Relation, ...] = ("==", "!=", "<", "<=", ">", ">=")
-FEATURES: tuple[ListFeature, ...] = ("length", "smallest", "gcd")
+FEATURES: tuple[str, ...] = ("length", "smallest", "gcd")
 
 
 def values() -> st.SearchStrategy[Values]:

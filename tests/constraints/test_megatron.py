@@ -32,6 +32,7 @@ ALSO = {
     "param-gather-with-step-without-distributed-optimizer": {
         "param-gather-overlap-without-sharding"
     },
+    "megatron-fsdp-single-grouped-weight": {"single-grouped-weight-without-grouped-gemm"},
     "megatron-fsdp-optimizer": {"layer-wise-optimizer-checkpoint-format"},
     "distributed-activations-without-method": {"full-recompute-without-method"},
     "torch-dcp-with-pp": {"torch-dcp-without-fsdp2"},

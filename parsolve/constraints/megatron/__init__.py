@@ -12,6 +12,7 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
 from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
 from parsolve.constraints.megatron.config import CONFIG
+from parsolve.constraints.megatron.layout import LAYOUT
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
@@ -78,6 +79,7 @@ MEGATRON = Profile(
     ),
     reads_argparse=True,
     of_model=of_model,
+    layout=LAYOUT,
     lists=lists,
     prefers=PREFERENCES,
     nodes="num_nodes",

@@ -616,6 +616,35 @@ OVERLAP = (
     ),
 )
 
+WEIGHT_SHARDS = (
+    refusal(
+        "expert-weight-shards-not-multiple-of-etp",
+        SHARDS,
+        divides(q.expert_tp_size, f.expert_weight_shards),
+        "Weight shards of experts are counted over the expert-tensor-parallel ranks and the ranks "
+        "that gather them again.",
+        "Use a multiple of etp, or leave the number out.",
+        {"expert_tp_size": 4, "expert_weight_shards": 6},
+        {"expert_tp_size": 4, "expert_weight_shards": 8},
+        f.expert_weight_shards > 0,
+    ),
+    refusal(
+        "weight-shards-checkpoint-format",
+        arguments(1518),
+        one_of(f.ckpt_format, ("torch", "torch_dist")),
+        "Weights that are gathered again are saved as torch or torch_dist only.",
+        "Use torch_dist.",
+        {
+            "weight_shards": 2,
+            "requested_global_batch": 8,
+            "megatron_fsdp": True,
+            "ckpt_format": "fsdp_dtensor",
+        },
+        {"weight_shards": 2, "requested_global_batch": 8},
+        any_of(q.gtp_size > 1, q.expert_gtp_size > 1),
+    ),
+)
+
 EXPERTS = (
     refusal(
         "ep-without-experts",
@@ -733,7 +762,7 @@ OPTIMIZER = (
     refusal(
         "mla-with-query-groups",
         arguments(1893),
-        any_of(f.num_key_value_heads == 0, f.num_key_value_heads == f.num_attention_heads),
+        f.num_key_value_heads == 0,
         "Multi-head latent attention has keys and values for every head.",
         "Leave the query groups out.",
         {"mla": True, "num_attention_heads": 128, "num_key_value_heads": 8},
@@ -753,6 +782,7 @@ ARGUMENTS = (
     *MODEL,
     *RECOMPUTE,
     *OVERLAP,
+    *WEIGHT_SHARDS,
     *EXPERTS,
     *CHECKPOINTS,
     *OPTIMIZER,

@@ -19,6 +19,7 @@ from parsolve.constraints.megatron.sources import (
     block,
     groups,
 )
+from parsolve.constraints.memory import facts as m
 from parsolve.constraints.rule import Source
 
 _groups = partial(refusal, stage="groups")
@@ -48,7 +49,7 @@ GROUPS = (
     ),
     _groups(
         "dp-before-pp-order-with-different-grids",
-        groups(898),
+        groups(899),
         q.expert_data_parallel_size == q.data_parallel_size,
         "With pp before dp in the order of ranks, stages coincide only where dense and expert "
         "data-parallel sizes do.",
@@ -68,7 +69,7 @@ GROUPS = (
     ),
     _groups(
         "hybrid-cp-odd-ranks",
-        groups(1043),
+        groups(1044),
         divides(2, q.dp_cp_size),
         "Groups of every power of two are made of the dp * cp ranks.",
         "Use an even dp * cp.",
@@ -78,7 +79,7 @@ GROUPS = (
     ),
     _groups(
         "optimizer-instances-not-dividing-expert-dp",
-        groups(1447, 1448),
+        groups(1448),
         divides(f.optimizer_instances, q.expert_data_parallel_size),
         "Replicas of the optimizer's state split the copies of each expert evenly, in a model "
         "without experts too (its expert grid is tp * pp).",
@@ -122,6 +123,26 @@ MODEL = (
         all_of(_chunked, f.pp_size > 1),
     ),
     _model(
+        "attention-width-not-divisible-by-tp",
+        DIVIDE,
+        divides(f.tp_size, (f.num_attention_heads + 2 * q.num_query_groups) * f.head_dim),
+        "Queries, keys and values are one matrix, and tensor parallelism cuts its width.",
+        "Use a tp that divides (heads + 2 * query groups) * kv channels.",
+        {
+            "tp_size": 8,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 1,
+            "head_dim": 3,
+        },
+        {
+            "tp_size": 2,
+            "num_attention_heads": 16,
+            "num_key_value_heads": 1,
+            "head_dim": 3,
+        },
+        all_of(f.num_attention_heads > 0, f.head_dim > 0, ~f.mla),
+    ),
+    _model(
         "ffn-not-divisible-by-tp",
         DIVIDE,
         divides(f.tp_size, f.intermediate_size),
@@ -129,7 +150,10 @@ MODEL = (
         "Use a tp that divides it.",
         {"tp_size": 4, "intermediate_size": 11_002},
         {"tp_size": 2, "intermediate_size": 11_002},
-        f.intermediate_size > 0,
+        all_of(
+            f.intermediate_size > 0,
+            any_of(~q.is_moe, all_of(m.num_moe_layers > 0, m.num_moe_layers < m.num_hidden_layers)),
+        ),
     ),
     _model(
         "expert-ffn-not-divisible-by-etp",
@@ -161,7 +185,7 @@ MODEL = (
             "sequence_parallel": True,
             "shared_intermediate_size": 1410,
         },
-        f.shared_intermediate_size > 0,
+        all_of(q.is_moe, f.shared_intermediate_size > 0),
     ),
     _model(
         "local-attention-with-cp",
@@ -245,7 +269,7 @@ FIRST_STEP = (
         ENGINE,
         all_of(
             divides(_inner, quotient(f.num_attention_heads, f.tp_size)),
-            divides(_inner, quotient(q.num_query_groups, f.tp_size)),
+            divides(_inner, largest(1, q.num_query_groups // f.tp_size)),
         ),
         "An all-to-all exchanges the sequence for heads: a rank's query and key/value heads must "
         "divide by cp. A ring (p2p) has no such limit.",

@@ -8,7 +8,6 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import LAYERS_KNOWN, Given, refusal
 from parsolve.constraints.megatron.sources import (
     CALCULATOR,
-    SHARDS,
     config,
     layout,
     parallel_config,
@@ -43,17 +42,6 @@ BATCH = (
 )
 
 PARALLEL = (
-    _refusal(
-        "expert-weight-shards-not-multiple-of-etp",
-        SHARDS,
-        divides(q.expert_tp_size, f.expert_weight_shards),
-        "Weight shards of experts are counted over the expert-tensor-parallel ranks and the ranks "
-        "that gather them again.",
-        "Use a multiple of etp, or leave the number out.",
-        {"expert_tp_size": 4, "expert_weight_shards": 6},
-        {"expert_tp_size": 4, "expert_weight_shards": 8},
-        f.expert_weight_shards > 0,
-    ),
     _refusal(
         "deferred-embedding-wgrad-without-pp",
         parallel_config(546),
@@ -264,6 +252,26 @@ RECOMPUTE = (
 
 DISPATCH = (
     _refusal(
+        "expert-ffn-without-experts",
+        config(1551),
+        f.moe_intermediate_size == 0,
+        "There are no experts that the width would be that of.",
+        "Leave the experts' width out, or give the number of experts.",
+        {"moe_intermediate_size": 1408, "model_kind": "dense"},
+        {"moe_intermediate_size": 1408, "model_kind": "moe"},
+        f.model_kind == "dense",
+    ),
+    _refusal(
+        "single-grouped-weight-without-grouped-gemm",
+        config(1558),
+        f.grouped_gemm,
+        "One weight for all of a rank's experts is what the grouped product reads.",
+        "Use --moe-grouped-gemm too.",
+        {"single_grouped_weight": True},
+        {"single_grouped_weight": True, "grouped_gemm": True},
+        f.single_grouped_weight,
+    ),
+    _refusal(
         "nccl-dispatch-without-flex-dispatcher",
         config(1611),
         f.dispatcher == "flex",
@@ -275,7 +283,7 @@ DISPATCH = (
     ),
     _refusal(
         "shared-expert-overlap-dispatcher",
-        config(1639),
+        config(1648),
         one_of(f.dispatcher, ("alltoall", "flex")),
         "Shared experts overlap with the all-to-all and flex dispatchers only.",
         "Use one of those.",
@@ -351,21 +359,21 @@ _mtp = f.mtp_layers
 LAYOUTS = (
     _layout(
         "embedding-not-first",
-        (94,),
+        (95,),
         _read("starts") == 1,
         "The first stage starts with the embedding (E).",
         {"pipeline_layout": "tt|tL"},
     ),
     _layout(
         "loss-not-last",
-        (97,),
+        (98,),
         _read("ends") == 1,
         "The last stage ends with the loss (L).",
         {"pipeline_layout": "Ett|t"},
     ),
     _layout(
         "embedding-not-once",
-        (102,),
+        (103,),
         _read("embeddings") == 1,
         "There is one embedding.",
         {"pipeline_layout": "EtE|ttL"},
@@ -394,14 +402,14 @@ LAYOUTS = (
     ),
     _layout(
         "mtp-before-layer",
-        (116,),
+        (117,),
         _read("late_decoders") == 0,
         "MTP layers come after all other layers.",
         {"pipeline_layout": "Etm|ttL", "mtp_layers": 1},
     ),
     _layout(
         "mtp-not-in-last-chunk",
-        (122, 132),
+        (123,),
         _read("first_mtp_stage") >= _read("length") - f.pp_size,
         "MTP layers are in the last chunk of their rank.",
         {"pipeline_layout": "Et|tm|t|L", "mtp_layers": 1, "requested_global_batch": 8},
@@ -409,7 +417,7 @@ LAYOUTS = (
     ),
     _layout(
         "mtp-in-several-stages",
-        (128,),
+        (129,),
         _read("mtp_stages") <= 1,
         "All MTP layers are in one stage.",
         {"pipeline_layout": "Ettt|m|m|L", "mtp_layers": 2, "pp_size": 4},
@@ -569,7 +577,7 @@ MOE: Given = {"num_experts": 8, "bias_linear": False, "model_kind": "moe"}
 EXPERTS = (
     _refusal(
         "expert-bias-with-etp",
-        config(2280),
+        config(2281),
         q.expert_tp_size == 1,
         "Biases of experts are not split; etp is tp unless it is given. Megatron has biases "
         "unless --disable-bias-linear is given.",
@@ -648,7 +656,7 @@ OVERLAP = (
     ),
     _overlap(
         "without-ep",
-        2680,
+        2681,
         f.ep_size > 1,
         "Without expert parallelism there is no exchange to hide.",
         {"ep_size": 1},
@@ -662,42 +670,42 @@ OVERLAP = (
     ),
     _overlap(
         "with-full-recompute",
-        2688,
+        2689,
         f.recompute != "full",
         "Layers that are recomputed whole leave nothing to interleave.",
         FULL,
     ),
     _overlap(
         "with-recompute-method",
-        2691,
+        2692,
         f.recompute_method == "none",
         "A recompute method chooses whole layers.",
         {"recompute_method": "uniform"},
     ),
     _overlap(
         "with-recompute-layers",
-        2694,
+        2695,
         f.recompute_num_layers == 0,
         "A number of recomputed layers chooses whole layers.",
         {"recompute_num_layers": 1},
     ),
     _overlap(
         "with-moe-recompute",
-        2697,
+        2698,
         ~all_of(f.recompute == "selective", f.recompute_modules.has("moe")),
         "A recomputed MoE layer would exchange its tokens again.",
         {"recompute": "selective", "recompute_modules": ["moe"]},
     ),
     _overlap(
         "with-fp32",
-        2702,
+        2703,
         f.precision != "fp32",
         "The overlap is written for bf16 and fp16.",
         {"precision": "fp32"},
     ),
     _overlap(
         "with-shared-expert-overlap",
-        2706,
+        2707,
         ~f.shared_expert_overlap,
         "Shared experts cannot fill the same gap.",
         {"shared_expert_overlap": True},
@@ -711,7 +719,7 @@ OVERLAP = (
     ),
     _refusal(
         "delayed-wgrad-without-ep-overlap",
-        config(2750),
+        config(2751),
         f.overlap_ep,
         "Weight gradients are delayed to fill gaps of the overlap.",
         "Overlap expert-parallel exchanges too.",
@@ -749,7 +757,7 @@ CONTEXT = (
     ),
     _refusal(
         "batch-invariant-with-cp",
-        config(2890),
+        config(2891),
         f.cp_size == 1,
         "Context parallelism uses attention kernels that depend on the batch.",
         "Use cp 1.",

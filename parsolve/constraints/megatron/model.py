@@ -20,7 +20,8 @@ def of_model(shape: Shape) -> Mapping[str, object]:
         raise ModelError(message)
     attention = shape.layers[0].attention
     is_mla = attention.kv_lora_rank > 0
-    return {
+    dense = {} if shape.experts else {"moe_intermediate_size": None}
+    return dense | {
         "num_attention_heads": attention.heads,
         "num_key_value_heads": None if is_mla else attention.kv_heads,
         "head_dim": None if is_mla else attention.head_dim,

@@ -6,6 +6,7 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.sources import (
     CALCULATOR,
     DDP,
+    DIVIDE,
     ENGINE,
     arguments,
     block,
@@ -161,6 +162,31 @@ HAZARDS = (
         "More layers are recomputed than a stage has; nobody checks the upper bound that the "
         "message of Megatron speaks of.",
         config(1743),
+    ),
+    _hazard(
+        "default-widths-not-divisible-by-tp",
+        any_of(
+            all_of(
+                f.intermediate_size == 0,
+                f.hidden_size > 0,
+                ~q.is_moe,
+                ~divides(f.tp_size, 4 * f.hidden_size),
+            ),
+            all_of(
+                f.head_dim == 0,
+                f.hidden_size > 0,
+                f.num_attention_heads > 0,
+                ~f.mla,
+                ~divides(
+                    f.tp_size,
+                    (f.num_attention_heads + 2 * q.num_query_groups)
+                    * (f.hidden_size // largest(1, f.num_attention_heads)),
+                ),
+            ),
+        ),
+        "Widths that were not given follow from the hidden size, and tp does not divide them: "
+        "unless the model has others, it cannot be built.",
+        DIVIDE,
     ),
     Notice(
         id="optimizer-instances-without-distributed-optimizer",

@@ -42,15 +42,17 @@ def layout(*lines: int) -> Source:
     return Source(_LAYOUT, "validate_layer_layout", lines)
 
 
-SHARDS = Source(_PARALLEL_CONFIG, "resolve_tensor_parallel_weight_shards", (30, 35))
+SHARDS = Source(_PARALLEL_CONFIG, "resolve_tensor_parallel_weight_shards", (32, 37))
 CALCULATOR = Source("megatron/core/num_microbatches_calculator.py", "__init__", (381,))
-DIVIDE = Source("megatron/core/utils.py", "ensure_divisibility", (559,))
+DIVIDE = Source("megatron/core/utils.py", "ensure_divisibility", (558,))
 MOE_LAYER = Source("megatron/core/transformer/moe/moe_layer.py", "forward", (630,))
 SCATTER = Source("megatron/core/tensor_parallel/mappings.py", "_split_along_first_dim", (73,))
 SCHEDULE = "megatron/core/pipeline_parallel/schedules.py"
 INTERLEAVED = "forward_backward_pipelining_with_interleaving"
 LOCAL_ATTENTION = Source("megatron/core/transformer/dot_product_attention.py", "__init__", (58,))
-OPTIMIZER_CONFIG = Source("megatron/core/optimizer/optimizer_config.py", "__post_init__", (431,))
+OPTIMIZER_CONFIG = Source(
+    "megatron/core/optimizer/optimizer_config.py", "__post_init__", (432, 435)
+)
 DDP = Source("megatron/core/distributed/distributed_data_parallel.py", "__init__", (293,))
 ENGINE = Source(
     "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py",
