@@ -162,7 +162,7 @@ class TestText:
 
 
 def test_a_global_batch_that_no_run_reaches_refuses_whatever_the_memory() -> None:
-    done = cli("memory", *EIGHT, "--global-batch", "7")
+    done = cli(*EIGHT, "--global-batch", "7")
     assert "refused by global-batch-not-divisible, whatever its memory" in done.words
 
 
