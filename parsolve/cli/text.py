@@ -11,6 +11,7 @@ from parsolve.cli.screen import NO, OPEN, Screen
 from parsolve.cli.verdicts import SHORT, show_accepted, show_cautions, show_rejected
 from parsolve.cli.wording import gpus, option
 from parsolve.constraints import PROFILES
+from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.solver.answer import (
     Accepted,
     Best,
@@ -43,7 +44,8 @@ def show_conflict(screen: Screen, answer: Conflict) -> None:
     for rule in answer.rules:
         screen.entry("rule", f"{rule.rule}: {rule.reason}")
         asks = rule.because if len(rule.because) <= SHORT else rule.remedy
-        screen.entry("", f"it asks: {asks}")
+        label = "at best" if rule.stage == MEMORY_STAGE else "it asks"
+        screen.entry("", f"{label}: {asks}")
     screen.entry("searched", answer.searched)
     if not answer.repairs:
         screen.entry("relax", "nothing that was asked can be relaxed; change the world")

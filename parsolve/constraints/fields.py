@@ -139,7 +139,14 @@ class Bytes(Size):
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             value = int(value) if FEWEST_BYTES <= abs(value) < inf else str(value)
         if isinstance(value, str):
-            value = self._bytes(value)
+            size = self._bytes(value)
+            if not self.minimum <= size <= self.maximum:
+                message = (
+                    f"{self.name} is a size from {size_text(self.minimum)} to "
+                    f"{size_text(self.maximum)}, got {shown(value)}"
+                )
+                raise FieldError(message)
+            value = size
         return Size.parse(self, value)
 
     def _bytes(self, text: str) -> int:

@@ -160,6 +160,8 @@ def _read(file: Path) -> tuple[Mapping[str, Any], str]:
     except (RecursionError, ValueError) as error:
         where = f" at line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         what = "is empty" if not text.strip() else f"is not JSON{where}"
+        if isinstance(error, ValueError) and not where:
+            what = "holds a number of more digits than any model's"
         message = f"{file} {what}"
         raise ModelError(message) from None
     if not isinstance(loaded, dict):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from parsolve.constraints.memory.account import NEAR_PERCENT, Account
+from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.answer import Fields, Memory, Usage
 from parsolve.solver.query import QueryError
@@ -79,7 +80,9 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
         state=found.state,
         assumed=found.assumed,
         warnings=cautions(config),
-        violated=tuple(profile.limits[i].id for i in violated if i < len(profile.rules)),
+        violated=tuple(
+            profile.limits[i].id for i in violated if profile.limits[i].stage != MEMORY_STAGE
+        ),
         repairs=shown(config, nearest.changes[:shown_repairs]) if nearest else None,
         repairs_complete=False if nearest and not nearest.complete else None,
     )

@@ -10,6 +10,7 @@ import ast
 import re
 import warnings
 from fractions import Fraction
+from math import inf
 
 from parsolve.constraints.fields import BYTE_UNITS, FEWEST_BYTES, Choice, Misuse, suggestion
 from parsolve.constraints.formula import (
@@ -244,6 +245,8 @@ class _Reader:
             case ast.Constant(str() as value):
                 return Const(value)
             case ast.Constant(float() as value):
+                if value in {inf, -inf}:
+                    raise self.error("this number is beyond any quantity", node)
                 unit = f"; if it is a size, give a unit, such as {value:g}GiB"
                 raise self.error(f"{value:g} is no whole number{unit}", node)
             case ast.UnaryOp(ast.USub(), ast.Constant(int() as value) as size):

@@ -161,6 +161,11 @@ class TestText:
         assert cli("memory", "--world", str(10**9), *LLAMA).code == 0
 
 
+def test_a_global_batch_that_no_run_reaches_refuses_whatever_the_memory() -> None:
+    done = cli(*EIGHT, "--global-batch", "7")
+    assert "refused by global-batch-not-divisible, whatever its memory" in done.words
+
+
 class TestJson:
     def test_its_keys(self) -> None:
         answer = data(*EIGHT, "--gpu-memory", "80")
@@ -347,9 +352,9 @@ class TestMisuse:
             (("--gpu-memory", "80 parsecs"), "takes a size such as 80GiB, 80GB or 80 (GiB)"),
             (("--gpu-memory", "1e9999999999"), "takes a size such as 80GiB"),
             (("--gpu-memory", ""), "takes a size such as 80GiB"),
-            (("--gpu-memory", "0"), "gpu_memory must be at least 1048576, got 0"),
-            (("--gpu-memory=-80",), "gpu_memory must be at least 1"),
-            (("--gpu-memory", "9" * 40), "beyond any real size"),
+            (("--gpu-memory", "0"), "gpu_memory is a size from 1MiB to 1000000000GB, got"),
+            (("--gpu-memory=-80",), '1000000000GB, got "-80"'),
+            (("--gpu-memory", "9" * 40), "gpu_memory is a size from"),
             (("--use-peft",), "the rank of its adapters is missing"),
             (("--precision-policy", "fp8"), "precision_policy has no value"),
             (("--where", "dp > 1"), "No such option: --where"),

@@ -530,8 +530,9 @@ class TestModelFile:
             (b"[]", "holds no JSON object"),
             (b"\xff\xfe\x00", "is not UTF-8 text"),
             (b'{"num_experts": "many"}', "is not a positive integer"),
-            (b'{"num_experts": ' + b"9" * 5000 + b"}", "is not JSON"),
+            (b'{"num_experts": ' + b"9" * 5000 + b"}", "holds a number of more digits"),
             (b"[" * 100_000, "is not JSON"),
+            (b'{"text_config": [1]}', "text_config is no object: [1]"),
         ],
     )
     def test_a_file_that_is_no_model_is_misuse(

@@ -383,6 +383,8 @@ class TestConfig:
         [
             ({}, "model_type is missing: it decides which biases, norms and routers there are"),
             (without(LLAMA, "model_type"), "model_type is missing"),
+            ({**LLAMA, "model_type": ["llama"]}, "model_type is no text (['llama'])"),
+            ({**LLAMA, "num_attention_heads": 0}, "num_attention_heads is 0: it decides"),
             (without(GPT2, "n_positions"), "max_position_embeddings is missing: it decides the"),
             (without(DEEPSEEK, "n_routed_experts"), "num_experts is missing: it decides how many"),
             ({**LLAMA, "model_type": "lama"}, 'is not known: did you mean "llama"?'),

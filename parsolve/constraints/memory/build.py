@@ -16,6 +16,9 @@ from parsolve.constraints.memory.account import Account, Assumption, Need, Part
 from parsolve.constraints.memory.terms import CUDA_CONTEXT, SLACK_PERCENT, quantity
 from parsolve.constraints.rule import Example, InputCheck, Rule, Source
 
+MEMORY_STAGE = "memory"
+"""Stage of the bound on memory."""
+
 
 def needs(length: Term, option: Size, *more: Need) -> tuple[Need, ...]:
     """What every account must know: the model, and tokens per sequence; then a profile's own."""
@@ -128,7 +131,7 @@ def memory_bound(
     run = {**LLAMA_3_8B, length.name: 8192, of.limit.name: 48 * GIB}
     return Rule(
         id="memory-exceeds-gpu",
-        stage="memory",
+        stage=MEMORY_STAGE,
         when=of.limit > 0,
         requires=of.total <= of.limit,
         reason="The fullest GPU would need more memory at its peak than it has.",

@@ -109,8 +109,9 @@ class _Reader:
     def model_type(self) -> str:
         kind = self.places[-1].get("model_type") or self.places[0].get("model_type")
         if not isinstance(kind, str):
+            fault = "missing" if kind is None else f"no text ({kind!r:.60})"
             raise self.error(
-                "model_type is missing: it decides which biases, norms and routers there are"
+                f"model_type is {fault}: it decides which biases, norms and routers there are"
             )
         return kind
 
@@ -274,7 +275,9 @@ class _Reader:
         """A number that is there, or the word of what it would decide."""
         value = count(self.places, accepted or spellings, self.name)
         if not value:
-            raise self.error(f"{spellings[0]} is missing: it decides {DECIDES[spellings[0]]}")
+            stated = [s for s in accepted or spellings for p in self.places if p.get(s) == 0]
+            fault = f"{stated[0]} is 0" if stated else f"{spellings[0]} is missing"
+            raise self.error(f"{fault}: it decides {DECIDES[spellings[0]]}")
         if value > LARGEST_NUMBER:
             raise self.error(f"{spellings[0]} is beyond any real model: {value!r:.60}")
         return value

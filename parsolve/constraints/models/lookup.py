@@ -44,8 +44,11 @@ class ModelError(Misuse):
 
 
 def places_of(config: Mapping[str, Any]) -> Places:
-    """The configuration, and the text's own where it is nested."""
+    """The configuration, and the text's own where it is nested. Raises `ModelError`."""
     nested = config.get("text_config")
+    if nested is not None and not isinstance(nested, Mapping):
+        message = f"text_config is no object: {nested!r:.60}"
+        raise ModelError(message)
     return (config, nested) if isinstance(nested, Mapping) else (config,)
 
 
