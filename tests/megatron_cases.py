@@ -58,9 +58,25 @@ AS_RECORDED = tuple(STAGES.values())
 
 
 def recorded() -> Iterator[dict[str, Any]]:
-    """Every row."""
-    with VERDICTS.open(encoding="utf-8") as rows:
-        yield from map(json.loads, rows)
+    """Every row. The file's first line names what the others hold by position.
+
+    A row is inputs, stage, and the place that refused or what was derived; the layers of equal
+    pipeline ranks stand once, with their number.
+    """
+    with VERDICTS.open(encoding="utf-8") as lines:
+        head = json.loads(next(lines))
+        for line in lines:
+            inputs, stage, outcome = json.loads(line)
+            given = dict(zip(head["inputs"], inputs, strict=False))
+            row = {"inputs": {key: value for key, value in given.items() if value is not None}}
+            if isinstance(outcome, int):
+                yield {**row, "accept": False, "stage": stage, "where": head["where"][outcome]}
+                continue
+            derived = dict(zip(head["derived"], outcome, strict=True))
+            derived["sizes"] = dict(zip(head["sizes"], derived["sizes"], strict=True))
+            ranks = derived["layers_per_stage"]
+            derived["layers_per_stage"] = [rank for rank, count in ranks for _ in range(count)]
+            yield {**row, "accept": True, "stage": stage, "where": "", "derived": derived}
 
 
 def configured(inputs: Mapping[str, Any]) -> Config:
