@@ -305,8 +305,10 @@ class Run:
             blocks = up((self.dense + self.experts - self.as_loaded) * (64 // 2 + 4), 64)
             held = blocks + self.as_loaded * (4 if wide else weight)
         else:
-            held = up(self.sharded * weight + (2 * self.dense if wide else 0), self.shards)
-            held += self.whole * (weight + 2 * self.has_wide_experts)
+            held = up(
+                self.sharded * weight + ((4 - weight) * self.dense if wide else 0), self.shards
+            )
+            held += self.whole * (4 if self.has_wide_experts else weight)
         if self.reference_model == "live":
             held += up(self.sharded * 2, self.shards) + self.whole * 2
         return held

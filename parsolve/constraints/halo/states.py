@@ -126,13 +126,11 @@ weight_width = width(
 gradient_width = width(f.gradient_bytes, of_policy(f.precision_policy, lambda p: p.gradient))
 optimizer_width = width(f.optimizer_bytes, of_policy(f.precision_policy, lambda p: p.optimizer))
 _compute_width = if_(f.dtype == "fp32", FP32, BF16)
-_widened = FP32 - BF16
-"""Bytes that a bf16 weight, or its moment, gains in fp32."""
+_missing = FP32 - weight_width
+"""Bytes that a narrower weight gains in fp32."""
 
-_dense_extra = if_(all_of(f.fp32_non_ep_params, weight_width < FP32), _widened, 0)
-_expert_extra = if_(
-    all_of(f.ep_fp32_experts, q.ep_group_size > 1, weight_width < FP32), _widened, 0
-)
+_dense_extra = if_(all_of(f.fp32_non_ep_params, _missing > 0), _missing, 0)
+_expert_extra = if_(all_of(f.ep_fp32_experts, q.ep_group_size > 1, _missing > 0), _missing, 0)
 """Experts under EP or expert TP may be kept in fp32; without either nothing reads the switch."""
 
 _expert_weight = weight_width + _expert_extra
@@ -142,7 +140,7 @@ _has_bf16_moments = optimizer_width == 2 * BF16
 
 def _moments(extra: Term) -> Term:
     """What two moments gain with the weight that they follow, unless they have a width anyway."""
-    return if_(_has_bf16_moments, 2 * extra, 0)
+    return if_(all_of(_has_bf16_moments, extra > 0), 2 * (FP32 - BF16), 0)
 
 
 _expert_optimizer = optimizer_width + _moments(_expert_extra)
