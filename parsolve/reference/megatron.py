@@ -593,7 +593,7 @@ def _overlapped_gathers(r: _Run) -> None:
     if not c.overlap_param_gather:
         return
     if not (c.use_distributed_optimizer or c.use_megatron_fsdp or c.optimizer == "dist_muon"):
-        raise _Refused("gather-overlap-unsharded", _args(991), "no sharded optimizer")
+        raise _Refused("gather-overlap-unsharded", _args(992), "no sharded optimizer")
     if not c.overlap_grad_reduce:
         raise _Refused("gather-overlap-alone", _args(994), "overlap_grad_reduce is off")
 
@@ -1250,7 +1250,7 @@ def _delayed_gradients(r: _Run) -> None:
     c = r.config
     overlap = c.overlap_moe_expert_parallel_comm
     if c.delay_wgrad_compute and not overlap:
-        raise _Refused("delayed-gradients-alone", _transformer_config(2751), "no overlap")
+        raise _Refused("delayed-gradients-alone", _transformer_config(2750), "no overlap")
     if c.overlap_dispatch_backward_with_experts_wgrad:
         if overlap:
             raise _Refused("two-expert-overlaps", _transformer_config(2760), "both are on")
@@ -1399,7 +1399,7 @@ def _groups(r: _Run) -> None:
     edp = c.world_size // expert_model
     r.expert_data_parallel_size = edp
     if c.use_tp_pp_dp_mapping and pp > 1 and edp != dp:
-        raise _Refused("inner-pp-unequal-replicas", _groups_at(899), f"{edp} != {dp}")
+        raise _Refused("inner-pp-unequal-replicas", _groups_at(901), f"{edp} != {dp}")
     both = dp * c.context_parallel_size
     if both % instances != 0:
         raise _Refused("instances-not-divisible", _groups_at(922), f"{both} by {instances}")

@@ -230,7 +230,7 @@ PIPELINE = (
 PARAM_GATHER = (
     refusal(
         "param-gather-overlap-without-sharding",
-        arguments(991),
+        arguments(992),
         any_of(f.distributed_optimizer, f.megatron_fsdp, f.optimizer == "dist_muon"),
         "Weights are gathered only where they, or the optimizer's state, are sharded.",
         "Use the distributed optimizer.",

@@ -49,7 +49,7 @@ GROUPS = (
     ),
     _groups(
         "dp-before-pp-order-with-different-grids",
-        groups(899),
+        groups(901),
         q.expert_data_parallel_size == q.data_parallel_size,
         "With pp before dp in the order of ranks, stages coincide only where dense and expert "
         "data-parallel sizes do.",

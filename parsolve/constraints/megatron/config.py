@@ -395,7 +395,7 @@ LAYOUTS = (
     ),
     _layout(
         "mtp-not-all",
-        (111,),
+        (112,),
         _read("mtps") == _mtp,
         "The layout holds every MTP layer once.",
         {"pipeline_layout": "Ett|tmL"},
@@ -719,7 +719,7 @@ OVERLAP = (
     ),
     _refusal(
         "delayed-wgrad-without-ep-overlap",
-        config(2751),
+        config(2750),
         f.overlap_ep,
         "Weight gradients are delayed to fill gaps of the overlap.",
         "Overlap expert-parallel exchanges too.",
