@@ -1365,7 +1365,7 @@ def validate_layout(stages: list[list[str]], c: Config) -> None:
         raise refuse("layout-layers", 106, f"{flat.count('t')} of {c.num_layers} layers")
     mtp = flat.count("m")
     if mtp != (c.mtp_num_layers or 0):
-        raise refuse("layout-mtp-layers", 111, f"{mtp} MTP layers")
+        raise refuse("layout-mtp-layers", 112, f"{mtp} MTP layers")
     if mtp == 0:
         return
     if "t" in flat[flat.index("m") :]:
