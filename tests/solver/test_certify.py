@@ -274,7 +274,7 @@ def test_a_time_limit_never_reads_as_proved(seconds: float) -> None:
     assert isinstance(answer, Undecided)
     assert answer.reason == f"the time limit of {seconds:g} s passed"
     assert answer.count == len(answer.solutions)
-    goal = question(*range(1000, 1100), objectives=[("dp", True)], **MOE)
+    goal = question(*range(1000, 1800), objectives=[("dp", True)], **MOE)
     optimum = best(goal, deadline=Deadline(seconds))
     assert isinstance(optimum, Undecided)
     assert not optimum.optimal
