@@ -1,11 +1,13 @@
 """Which parallelism configurations are valid, why not, what is nearest, and which is best.
 
-Four questions, each answered by a frozen value whose JSON is a public format::
+Questions, each answered by a frozen value whose JSON is a public format::
 
     check(world_size=8, ep_size=4)                       # Accepted | Rejected
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
     best(world=64, moe=True, maximize="dp")              # Best | Conflict | Undecided
     memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
+    stages(layers=61, pp=16)                             # Stages
+    schedule(pp=4, microbatches=8)                       # Schedule
 
 Fields are spelled as the framework spells them; sizes count ranks (GPUs). ``model`` is a name
 (`parsolve models`), a path, or a loaded ``config.json``; ``gpu`` a name such as ``"h100"``, whose
@@ -28,14 +30,16 @@ if TYPE_CHECKING:
         Conflict,
         Memory,
         Rejected,
+        Schedule,
         Solutions,
+        Stages,
         Undecided,
     )
     from parsolve.solver.query import Query
 
     Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
 
-__all__ = ["best", "check", "memory", "solutions"]
+__all__ = ["best", "check", "memory", "schedule", "solutions", "stages"]
 
 MOST_WORLDS = 100_000
 """Worlds that one question may cover."""
@@ -203,6 +207,90 @@ def best(  # noqa: PLR0913
         gpu=gpu,
     )
     return find(query, limit=limit, deadline=Deadline(timeout))
+
+
+def stages(  # noqa: PLR0913
+    *,
+    pp: int | Sequence[int],
+    layers: int | None = None,
+    virtual_stages: int | Sequence[int] = 1,
+    mtp_layers: int = 0,
+    model: Model = None,
+    seq_length: int | None = None,
+    embedding_cost: float | None = None,
+    loss_cost: float | None = None,
+    mtp_cost: float | None = None,
+    limit: int = 5,
+    profile: str = "megatron",
+) -> Stages:
+    """The valid splits of layers over ``pp`` pipeline ranks of ``virtual_stages`` chunks, best first.
+
+    ``layers`` are the decoder's, or the ``model``'s. Costs are in layers: of the embedding, of
+    the output projection with the loss, and of an MTP layer without its loss; a model is counted
+    by multiplications per token, those of attention scores too where ``seq_length`` (tokens) is
+    given. Raises `ValueError` for misuse.
+    """
+    from os import PathLike  # noqa: PLC0415
+
+    from parsolve.solver.huggingface import model_facts  # noqa: PLC0415
+    from parsolve.solver.pipeline.stages import stages as split  # noqa: PLC0415
+
+    _needs("model", model, str, PathLike, Mapping, type(None))
+    return split(
+        _profile(profile),
+        layers=layers,
+        shape=None if model is None else model_facts(model).counted(),
+        ranks=_counts("pp", pp),
+        chunks=_counts("virtual_stages", virtual_stages),
+        mtp_layers=mtp_layers,
+        sequence=seq_length,
+        embedding_cost=embedding_cost,
+        loss_cost=loss_cost,
+        mtp_cost=mtp_cost,
+        limit=limit,
+    )
+
+
+def schedule(  # noqa: PLR0913
+    *,
+    pp: int,
+    microbatches: int,
+    vpp: int = 1,
+    schedule: str | None = None,
+    microbatch_group_size: int | None = None,
+    layers_per_stage: Sequence[int | Sequence[int]] | None = None,
+    forward_time: int = 1,
+    backward_time: int = 2,
+) -> Schedule:
+    """The timeline of one step on ``pp`` pipeline ranks of ``vpp`` virtual stages, simulated.
+
+    ``schedule`` is ``"gpipe"``, ``"1f1b"`` or ``"interleaved"``, by default the last where
+    ``vpp`` is more than 1, else ``"1f1b"``; a chunk takes ``microbatch_group_size`` micro-batches
+    in a row, by default ``pp``. Times are units per stage, or per layer where
+    ``layers_per_stage`` has the layers of each rank, or lists of those of its chunks. Raises
+    `ValueError` for misuse.
+    """
+    from parsolve.solver.pipeline.schedule import schedule as simulate  # noqa: PLC0415
+
+    return simulate(
+        pp=pp,
+        microbatches=microbatches,
+        vpp=vpp,
+        schedule=schedule,
+        microbatch_group_size=microbatch_group_size,
+        layers_per_stage=layers_per_stage,
+        forward_time=forward_time,
+        backward_time=backward_time,
+    )
+
+
+def _counts(name: str, numbers: int | Sequence[int]) -> Sequence[int]:
+    if isinstance(numbers, int):
+        return (numbers,)
+    _needs(name, numbers, list, tuple, range)
+    for number in numbers:
+        _needs(f"each of {name}", number, int)
+    return numbers
 
 
 def _needs(name: str, value: object, *kinds: type) -> None:

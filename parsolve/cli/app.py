@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from parsolve.constraints import DEFAULT_PROFILE
+
 if TYPE_CHECKING:
     from parsolve.constraints.profile import Profile
 
@@ -20,6 +22,10 @@ SUMMARIES = {
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
+    "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
+    "balanced first.",
+    "schedule": "Draw the timeline of a pipeline schedule: when each rank works, waits, and what it "
+    "keeps.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
@@ -31,6 +37,8 @@ EXAMPLES = {
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
+    "stages": "parsolve stages --layers 61 --pp 16",
+    "schedule": "parsolve schedule --pp 4 --microbatches 8",
     "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
@@ -42,6 +50,8 @@ FUNCTIONS = {
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
+    "stages": ("stages", "stages"),
+    "schedule": ("schedule", "schedule"),
     "models": ("models", "models"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),
@@ -165,9 +175,8 @@ def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (
     module, function = FUNCTIONS[name]
     from parsolve.cli.options import context, profile_of, with_options  # noqa: PLC0415
 
-    profile = profile_of(arguments)
-
     body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
+    profile = profile_of(arguments, getattr(body, "speaks", DEFAULT_PROFILE))
     run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"

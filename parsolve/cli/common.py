@@ -23,6 +23,7 @@ EXIT = {
     "fits": YES,
     "near": YES,
     "known": YES,
+    "stages": YES,
     "over": NO,
     "solutions": YES,
     "best": YES,

@@ -16,13 +16,13 @@ from parsolve.solver.answer import (
 )
 
 
-def _argument(value: object) -> str:
+def _text(value: object) -> str:
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _words(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
+def argument(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
     """The framework's own arguments that give the field this value; nothing if it has none."""
     match field:
         case Choice(said=(_, *_)):
@@ -32,10 +32,10 @@ def _words(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
         case Flag() if profile.reads_argparse and field.launch:
             return f" --{field.launch}" if value else ""
         case Sizes() if profile.reads_argparse and field.launch and value:
-            words = value if field.separator == "," else (field.separator.join(value),)
+            words = value if field.separator == "," else (field.written(value),)
             return f" --{field.launch} {' '.join(quote(str(word)) for word in words)}"
         case _ if field.launch:
-            return f" --{field.launch} {_argument(value)}"
+            return f" --{field.launch} {_text(value)}"
         case _:
             return ""
 
@@ -52,14 +52,14 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         always = isinstance(field, Choice) and field.said
         if value == field.default and field.name not in settled and not always:
             continue
-        if words := _words(profile, field, value):
-            arguments.append(words)
+        if said := argument(profile, field, value):
+            arguments.append(said)
         elif field.name in own or field.launch or always:
             continue
         elif env := getattr(field, "env", ""):
             environment.append(f"{env}={value} ")
         elif field.role == "knob" and field.name not in profile.launchers:
-            unsaid.append(f"{field.name} = {_argument(value)}")
+            unsaid.append(f"{field.name} = {_text(value)}")
     knob, lines = profile.launchers
     line = lines[config.get(knob, profile.field_of[knob].default)]
     line = (line if "{arguments}" in line else f"{line}{{arguments}}").format(

@@ -34,7 +34,17 @@ def spelled_as_option(profile: Profile, name: str) -> str:
     if plain.startswith("no_") and (rest := spelled_as_option(profile, plain[3:])) != plain[3:]:
         return f"no-{rest}"
     field = profile.field_of.get(profile.spellings.get(plain, ""))
-    return field.flag if field is not None and field.flag else name
+    if field is not None and field.flag:
+        return field.flag
+    return next(
+        (f"no-{field.flag}" for field in profile.fields if _switches_off(field, plain)), name
+    )
+
+
+def _switches_off(field: Field, plain: str) -> bool:
+    return (
+        isinstance(field, Flag) and bool(field.flag) and field.launch_off.replace("-", "_") == plain
+    )
 
 
 def switches(profile: Profile) -> dict[str, bool]:
@@ -103,15 +113,25 @@ def with_options(
     return run
 
 
-def profile_of(arguments: Sequence[str] | None) -> Profile:
+def speaks(profile: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Mark a command whose own options are spelled as this profile's fields are."""
+
+    def marked(command: Callable[..., None]) -> Callable[..., None]:
+        command.speaks = profile  # type: ignore[attr-defined]
+        return command
+
+    return marked
+
+
+def profile_of(arguments: Sequence[str] | None, default: str = DEFAULT_PROFILE) -> Profile:
     """The profile that the arguments name: its fields are the options. Else the default one."""
-    named = DEFAULT_PROFILE
+    named = default
     given = arguments or ()
     for position, argument in enumerate(given):
         option, has_value, value = argument.partition("=")
         if option == "--profile":
             named = value if has_value else "".join(given[position + 1 : position + 2])
-    return PROFILES[named if named in PROFILES else DEFAULT_PROFILE]
+    return PROFILES[named if named in PROFILES else default]
 
 
 def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str] | None:
@@ -260,20 +280,26 @@ def with_environment(profile: Profile, given: Mapping[str, object]) -> dict[str,
 
 def worlds(text: str) -> list[int]:
     """``64``, ``8,16,32`` or ``8..512`` (both ends included) as a list of worlds."""
+    return ranges(text, "--world", ("world", "worlds"), MOST_WORLDS)
+
+
+def ranges(text: str, option: str, noun: tuple[str, str], most: int) -> list[int]:
+    """Numbers, lists and ranges as a list of at most so many; ``noun`` is one and several."""
+    one, several = noun
     found: list[int] = []
     for part in text.split(","):
         low, dots, high = part.partition("..")
         try:
             first, last = int(low), int(high if dots else low)
         except ValueError:
-            message = f"a world is a number, a list (8,16) or a range (8..512), got {part!r:.60}"
-            raise UsageError(message, param_hint="'--world'") from None
+            message = f"a {one} is a number, a list (8,16) or a range (8..512), got {part!r:.60}"
+            raise UsageError(message, param_hint=f"'{option}'") from None
         if last < first:
-            message = f"the range {part} is empty: write the smaller world first"
-            raise UsageError(message, param_hint="'--world'")
-        if last - first >= MOST_WORLDS or len(found) + last - first >= MOST_WORLDS:
-            message = f"at most {MOST_WORLDS:,} worlds at once"
-            raise UsageError(message, param_hint="'--world'")
+            message = f"the range {part} is empty: write the smaller {one} first"
+            raise UsageError(message, param_hint=f"'{option}'")
+        if last - first >= most or len(found) + last - first >= most:
+            message = f"at most {most:,} {several} at once"
+            raise UsageError(message, param_hint=f"'{option}'")
         found.extend(range(first, last + 1))
     return sorted(dict.fromkeys(found))
 

@@ -8,6 +8,8 @@ from typing import TextIO
 from parsolve.cli.account import show_memory
 from parsolve.cli.ranking import show_best, show_solutions
 from parsolve.cli.screen import NO, OPEN, Screen
+from parsolve.cli.staging import show_stages
+from parsolve.cli.timeline import show_schedule
 from parsolve.cli.verdicts import SHORT, show_accepted, show_cautions, show_rejected
 from parsolve.cli.wording import gpus, option
 from parsolve.constraints import PROFILES
@@ -18,6 +20,8 @@ from parsolve.solver.answer import (
     Conflict,
     Memory,
     Rejected,
+    Schedule,
+    Stages,
     Undecided,
 )
 
@@ -91,6 +95,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             show_rejected(screen, answer)
         case Memory():
             show_memory(screen, answer)
+        case Schedule():
+            show_schedule(screen, answer)
+        case Stages():
+            show_stages(screen, answer)
         case Best():
             show_best(screen, answer, varied)
         case Conflict():

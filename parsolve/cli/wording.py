@@ -23,7 +23,7 @@ def option(field: Field, value: object) -> str:
     if isinstance(field, Flag):
         return f"--{field.flag}" if value else f"--no-{field.flag}"
     if isinstance(field, Sizes) and isinstance(value, (list, tuple)):
-        return f"--{field.flag} {quote(field.separator.join(map(str, value)))}"
+        return f"--{field.flag} {quote(field.written(value))}"
     if isinstance(field, Bytes) and isinstance(value, int):
         return f"--{field.flag} {size_text(value)}"
     return f"--{field.flag} {'unset' if value is None else value}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, inf, prod
@@ -246,6 +246,10 @@ class Sizes(_Spelling):
         }
     )
     separator: ClassVar[str] = ","
+
+    def written(self, entries: Sequence[Any]) -> str:
+        """The entries as one word of a command line."""
+        return self.separator.join(map(str, entries))
 
     def features(self, entries: tuple[Any, ...] | None) -> dict[str, int]:
         """Every feature of a value."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, cached_property
@@ -100,6 +100,27 @@ class Settled:
     where: Formula = ALWAYS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Splits:
+    """How options split layers over pipeline ranks and their chunks.
+
+    ``options`` yields, for so many layers, ranks and chunks per rank, settings of fields that
+    split them, simple ones first, and the layers of every rank and chunk. ``layout`` is the field
+    that states what every stage holds, in the order in which a micro-batch passes them: E
+    embedding, t layer, m MTP layer, L loss; ``counts`` are those that take a number of layers.
+    The rest are names of fields.
+    """
+
+    options: Callable[[int, int, int], Iterator[tuple[Mapping[str, object], list[list[int]]]]]
+    layout: str
+    counts: tuple[str, ...]
+    layers: str
+    mtp_layers: str
+    ranks: str
+    chunks: str
+    batch: str
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A point on which the framework's own sources differ, and what this profile takes."""
@@ -173,6 +194,8 @@ class Profile:
         Callable[[Mapping[str, Anything], Mapping[str, Anything]], dict[str, Anything]] | None
     ) = None
     """Lists that an answer shows beside the derived quantities: of field values and those."""
+    splits: Splits | None = None
+    """How layers are split unevenly over a pipeline, where the framework can."""
     prefers: Mapping[str, str] = dataclass_field(default_factory=dict)
     """What may be preferred above any objective: the quantity that is 0 where it holds."""
     reads_argparse: bool = False
@@ -203,9 +226,9 @@ class Profile:
         """Every spelling of a field's name (its own, its flag, the frameworks') to its name."""
         result: dict[str, str] = {}
         for field in self.fields:
-            for spelling in (field.flag.replace("-", "_"), field.launch, *field.also):
-                if spelling:
-                    result[spelling] = field.name
+            for spelling in (field.flag, field.launch, *field.also):
+                if spelling and " " not in spelling:
+                    result[spelling.replace("-", "_")] = field.name
         return result | {field.name: field.name for field in self.fields}
 
     def hint(self, word: str, *others: str) -> str:
@@ -576,5 +599,6 @@ __all__ = [
     "Profile",
     "Settled",
     "Source",
+    "Splits",
     "holds",
 ]

@@ -49,12 +49,9 @@ def _of_model(
     *,
     needed: bool,
 ) -> dict[str, object]:
-    from parsolve.solver.huggingface import loaded_model_facts, read_model_facts  # noqa: PLC0415
+    from parsolve.solver.huggingface import model_facts  # noqa: PLC0415
 
-    if isinstance(model, Mapping):
-        found = loaded_model_facts(model)
-    else:
-        found = read_model_facts(str(model))
+    found = model_facts(model)
     said = _about_a_model(profile, given)
     own = _known(profile, found, needed=needed)
     _refuse_another_kind(found.name, own.get("model_kind"), said.pop("model_kind", None))

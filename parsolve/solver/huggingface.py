@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,13 @@ def read_model_facts(model: str | Path) -> ModelFacts:
     preset = _preset(model)
     config, name = (preset.config, preset.name) if preset else _read(Path(model))
     return loaded_model_facts(config, name, preset)
+
+
+def model_facts(model: str | PathLike[str] | Mapping[str, Any]) -> ModelFacts:
+    """The same of a name, a path or a loaded ``config.json``."""
+    if isinstance(model, Mapping):
+        return loaded_model_facts(model)
+    return read_model_facts(str(model))
 
 
 def loaded_model_facts(

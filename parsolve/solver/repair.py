@@ -137,6 +137,9 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
     """Other values that a repair may give a knob."""
     field = profile.field_of[name]
     value = values[profile.index_of[name]]
+    splits = profile.splits
+    if splits is not None and name in {splits.layout, *splits.counts}:
+        return (*_of_splits(profile, values, name), *(() if value is None else (None,)))
     match field:
         case Flag():
             return (not value,)
@@ -157,6 +160,22 @@ def candidates(profile: Profile, values: Values, name: str) -> tuple[object, ...
             return tuple(dict.fromkeys((*multiples(profile, values, name), *counts)))
         case _:
             assert_never(field)
+
+
+def _of_splits(profile: Profile, values: Values, name: str) -> tuple[object, ...]:
+    """What the best balanced splits of the layers give the field."""
+    splits = profile.splits
+    assert splits is not None  # noqa: S101  (asked only where there are some)
+    layers, ranks, chunks, mtp_layers = (
+        values[profile.index_of[each]]
+        for each in (splits.layers, splits.ranks, splits.chunks, splits.mtp_layers)
+    )
+    if not layers or ranks < 2:  # noqa: PLR2004  (a pipeline)
+        return ()
+    from parsolve.solver.pipeline.stages import proposals  # noqa: PLC0415  (rarely needed)
+
+    found = proposals(profile, layers, ranks, chunks or 1, mtp_layers or 0).get(name, ())
+    return tuple(each for each in found if each != values[profile.index_of[name]])
 
 
 def multiples(profile: Profile, values: Values, name: str) -> Iterator[int]:

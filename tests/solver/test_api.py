@@ -1,4 +1,4 @@
-"""The Python API: three functions, frozen answers, misuse that says what to change."""
+"""The Python API: its functions, frozen answers, misuse that says what to change."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from parsolve.solver.answer import Accepted, Best, Conflict, Rejected, Solutions
 ROOT = Path(__file__).parents[2]
 
 
-def test_four_functions() -> None:
-    assert sorted(parsolve.__all__) == ["best", "check", "memory", "solutions"]
+def test_what_is_public() -> None:
+    assert sorted(parsolve.__all__) == ["best", "check", "memory", "solutions", "stages"]
 
 
 def test_check_accepts_and_rejects() -> None:

@@ -16,6 +16,7 @@ from parsolve.constraints.megatron.layout import LAYOUT
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
+from parsolve.constraints.megatron.splits import SPLITS
 from parsolve.constraints.megatron.stages import lists
 from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile, Settled
 
@@ -81,6 +82,7 @@ MEGATRON = Profile(
     of_model=of_model,
     layout=LAYOUT,
     lists=lists,
+    splits=SPLITS,
     prefers=PREFERENCES,
     nodes="num_nodes",
     node="gpus_per_node",

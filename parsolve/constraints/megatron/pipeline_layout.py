@@ -8,8 +8,9 @@ stage. Stages are numbered chunk by chunk: stage ``v * pp + r`` is chunk v of pi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from types import MappingProxyType
 from typing import ClassVar
 
@@ -46,6 +47,15 @@ class PipelineLayout(Sizes):
         }
     )
     separator: ClassVar[str] = "|"
+
+    def written(self, entries: Sequence[str]) -> str:
+        """The layout as short as repeats make it: ``Ettt|(t*4|)*14ttL``."""
+        text = ""
+        for stage, group in groupby(entries[:-1]):
+            count = len(list(group))
+            one = f"{_short(stage)}|"
+            text += min(f"({one})*{count}", one * count, key=len)
+        return text + _short(entries[-1])
 
     def feature(self, name: str) -> Feature:
         """A number that is read off the layout; 0 where there is none."""
@@ -84,3 +94,8 @@ class PipelineLayout(Sizes):
                 raise FieldError(message)
             text = pattern.sub(lambda found: found[1] * int(found[2]), text)
         return text
+
+
+def _short(stage: str) -> str:
+    runs = ((letter, len(list(group))) for letter, group in groupby(stage))
+    return "".join(min(f"{letter}*{count}", letter * count, key=len) for letter, count in runs)

@@ -49,7 +49,7 @@ class Parameters:
 
 def count(shape: Shape) -> Parameters:
     """The parameters of the model, without what ``shape.left_out`` names."""
-    layers = [_layer(layer, shape) for layer in shape.layers]
+    layers = [layer_parameters(layer, shape) for layer in shape.layers]
     table = shape.vocab_size * shape.hidden_size
     return Parameters(
         embedding=table + shape.positions * shape.hidden_size,
@@ -72,7 +72,7 @@ def facts(shape: Shape) -> dict[str, int]:
     ``layer_dense_parameters`` and ``layer_expert_parameters`` are the largest layer's.
     """
     whole = count(shape)
-    layers = [_layer(layer, shape) for layer in set(shape.layers)]
+    layers = [layer_parameters(layer, shape) for layer in set(shape.layers)]
     attention = {layer.attention for layer in shape.layers}
     experts, dense = set(shape.experts), set(shape.dense)
     return {
@@ -106,7 +106,8 @@ def _largest(values: Iterable[int]) -> int:
     return max(values, default=0)
 
 
-def _layer(layer: Layer, shape: Shape) -> Parameters:
+def layer_parameters(layer: Layer, shape: Shape) -> Parameters:
+    """The parameters of one layer of a model."""
     hidden = shape.hidden_size
     attention, ffn = layer.attention, layer.ffn
     norms = layer.norms * shape.norm_vectors * hidden + _inner_norms(attention)

@@ -1,0 +1,1 @@
+"""Pipelines: how layers are split over stages, and what their schedules cost."""
