@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import sys
 from collections import Counter
 from itertools import product
 from typing import Any
@@ -19,6 +21,7 @@ from parsolve.solver.claims import divisor_claims
 from parsolve.solver.query import build_query
 from parsolve.solver.solve import solutions
 from tests.megatron_cases import broken, configured, first_as_recorded, recorded
+from tests.real import megatron as real
 
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 
@@ -393,3 +396,15 @@ def test_a_search_finds_what_loops_find(world: int) -> None:
 
 def test_sizes_divide_the_world_by_proof() -> None:
     assert set(divisor_claims(MEGATRON).values()) == {"proved"}
+
+
+# --- the real one, asked now --------------------------------------------------------------------
+
+
+@pytest.mark.real_frameworks
+@pytest.mark.filterwarnings("ignore")
+def test_fresh_configurations(capsys: pytest.CaptureFixture[str]) -> None:
+    real.installed()
+    with capsys.disabled():
+        found = real.fresh(random.randrange(10**9), sys.stdout.write)
+    assert found.differences == []
