@@ -1,0 +1,174 @@
+"""``parsolve schedule``."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from parsolve.cli.common import OUTPUT, reports_misuse
+from parsolve.cli.jsonl import FileError
+from parsolve.constraints.fields import FieldError
+from parsolve.solver.answer import Schedule, to_json
+
+PIPELINE, TIMES = "Pipeline", "Times"
+
+
+class TimelineFormat(StrEnum):
+    """How a timeline is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    SVG = "svg"
+
+
+@reports_misuse
+def schedule(
+    pp: Annotated[
+        int,
+        typer.Option(
+            "--pp",
+            "--pipeline-model-parallel-size",
+            metavar="N",
+            help="Pipeline ranks, each with one stage of the model.",
+            rich_help_panel=PIPELINE,
+        ),
+    ],
+    microbatches: Annotated[
+        int,
+        typer.Option(
+            "--microbatches",
+            "--num-microbatches",
+            metavar="N",
+            help="Micro-batches of a step.",
+            rich_help_panel=PIPELINE,
+        ),
+    ],
+    vpp: Annotated[
+        int,
+        typer.Option(
+            "--vpp",
+            "--num-virtual-stages-per-pipeline-rank",
+            metavar="N",
+            help="Virtual stages: chunks of layers per rank.",
+            rich_help_panel=PIPELINE,
+        ),
+    ] = 1,
+    schedule: Annotated[
+        str | None,
+        typer.Option(
+            "--schedule",
+            metavar="NAME",
+            help="gpipe, 1f1b or interleaved. (default: interleaved where vpp > 1, else 1f1b)",
+            rich_help_panel=PIPELINE,
+            show_default=False,
+        ),
+    ] = None,
+    microbatch_group_size: Annotated[
+        int | None,
+        typer.Option(
+            "--microbatch-group-size",
+            metavar="N",
+            help="Micro-batches that a chunk takes in a row (interleaved). (default: pp)",
+            rich_help_panel=PIPELINE,
+            show_default=False,
+        ),
+    ] = None,
+    layers_per_stage: Annotated[
+        str | None,
+        typer.Option(
+            "--layers-per-stage",
+            metavar="N,N",
+            help="Layers of each rank, such as 4,4,4,3, or of its chunks, such as 2+2,2+1; times "
+            "are then per layer.",
+            rich_help_panel=TIMES,
+            show_default=False,
+        ),
+    ] = None,
+    forward_time: Annotated[
+        int,
+        typer.Option(
+            "--forward-time",
+            metavar="UNITS",
+            help="Time of a forward through one stage.",
+            rich_help_panel=TIMES,
+        ),
+    ] = 1,
+    backward_time: Annotated[
+        int,
+        typer.Option(
+            "--backward-time",
+            metavar="UNITS",
+            help="Time of a backward through one stage.",
+            rich_help_panel=TIMES,
+        ),
+    ] = 2,
+    format: Annotated[  # noqa: A002
+        TimelineFormat,
+        typer.Option("--format", help="How to write the timeline.", rich_help_panel=OUTPUT),
+    ] = TimelineFormat.TEXT,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write to this file, not to standard output.",
+            rich_help_panel=OUTPUT,
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Run ``parsolve schedule``."""
+    from parsolve.solver.pipeline.schedule import schedule as simulate  # noqa: PLC0415
+
+    answer = simulate(
+        pp=pp,
+        microbatches=microbatches,
+        vpp=vpp,
+        schedule=schedule,
+        microbatch_group_size=microbatch_group_size,
+        layers_per_stage=None if layers_per_stage is None else _layers(layers_per_stage),
+        forward_time=forward_time,
+        backward_time=backward_time,
+    )
+    if output is None:
+        _write(answer, format, sys.stdout)
+        return
+    text = io.StringIO()
+    _write(answer, format, text)
+    try:
+        output.write_text(text.getvalue(), encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"cannot write {output}: {error.strerror or error}") from None
+    sys.stderr.write(f"parsolve: wrote {output}\n")
+
+
+def _write(answer: Schedule, format_: TimelineFormat, stream: TextIO) -> None:
+    match format_:
+        case TimelineFormat.JSON:
+            stream.write(to_json(answer, indent=2) + "\n")
+        case TimelineFormat.SVG:
+            from parsolve.cli.timeline_svg import svg  # noqa: PLC0415
+
+            stream.write(svg(answer))
+        case TimelineFormat.TEXT:
+            from parsolve.cli.text import show  # noqa: PLC0415
+
+            show(answer, stream)
+
+
+def _layers(text: str) -> Sequence[int | Sequence[int]]:
+    """``4,4,3`` as numbers of ranks, ``2+2,2+1`` as lists of their chunks."""
+    try:
+        parts = [[int(one) for one in rank.split("+")] for rank in text.split(",")]
+    except ValueError:
+        raise FieldError(
+            f"--layers-per-stage takes numbers such as 4,4,4,3 or 2+2,2+1, got {text!r:.60}"
+        ) from None
+    return [part[0] if len(part) == 1 else part for part in parts]

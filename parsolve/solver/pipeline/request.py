@@ -1,0 +1,153 @@
+"""What somebody asks of a pipeline schedule: checked, with what is left out filled in."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, get_args
+
+from parsolve.constraints.fields import FieldError, shown, suggestion
+from parsolve.solver.pipeline.order import Name, Shape
+
+Layers: TypeAlias = tuple[tuple[int, ...], ...]
+"""Layers by rank and chunk."""
+
+MOST_WORK = 16_384
+"""Ranks times micro-batches times virtual stages of one timeline."""
+
+MOST_RANKS = 1024
+"""Ranks of one timeline."""
+
+LONGEST = 1_000_000
+"""Units of time, or layers, of one piece of work."""
+
+NAMES: tuple[Name, ...] = get_args(Name)
+
+
+def positive(name: str, value: object, most: int) -> int:
+    """The value, if it is a number from 1 to ``most``."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise FieldError(f"{name} must be an integer, got {shown(value)}")
+    if value < 1:
+        raise FieldError(f"{name} must be at least 1, got {shown(value)}")
+    if value > most:
+        raise FieldError(f"{name} must be at most {most:,}, got {shown(value)}")
+    return value
+
+
+def shape_of(
+    pp: int, microbatches: int, vpp: int, schedule: str | None, group: int | None
+) -> Shape:
+    """The schedule that is meant, or misuse that says what to change."""
+    positive("pp", pp, MOST_RANKS)
+    positive("microbatches", microbatches, MOST_WORK)
+    positive("vpp", vpp, MOST_WORK)
+    name = _name(schedule, vpp)
+    if name == "interleaved":
+        if vpp == 1:
+            raise FieldError(
+                "schedule interleaved needs vpp of at least 2: with one chunk of layers per rank "
+                "there is nothing to interleave; raise vpp, or use schedule 1f1b"
+            )
+        if pp == 1:
+            raise FieldError(
+                f"vpp={vpp} needs pp of at least 2: one rank has no pipeline to interleave; "
+                "raise pp, or use vpp=1"
+            )
+    elif vpp > 1:
+        raise FieldError(
+            f"schedule {name} has one chunk of layers per rank, vpp={vpp} asks for {vpp}; use "
+            "vpp=1, or schedule interleaved"
+        )
+    elif group is not None:
+        raise FieldError(
+            f"microbatch_group_size belongs to the interleaved schedule, this is {name}; leave it "
+            "out, or use vpp of at least 2"
+        )
+    size = 1
+    if name == "interleaved":
+        size = pp if group is None else positive("microbatch_group_size", group, MOST_WORK)
+        _check_group(pp, microbatches, size)
+    if (work := pp * microbatches * vpp) > MOST_WORK:
+        raise FieldError(
+            f"pp * microbatches * vpp must be at most {MOST_WORK:,} for a timeline, got {pp} * "
+            f"{microbatches} * {vpp} = {work:,}; the steady state repeats, so that fewer "
+            "microbatches show the same"
+        )
+    return Shape(name=name, pp=pp, microbatches=microbatches, vpp=vpp, group=size)
+
+
+def _name(schedule: object, vpp: int) -> Name:
+    if schedule is None:
+        return "interleaved" if vpp > 1 else "1f1b"
+    for name in NAMES:
+        if schedule == name:
+            return name
+    hint = suggestion(schedule, NAMES) if isinstance(schedule, str) else ""
+    raise FieldError(f"schedule must be one of {', '.join(NAMES)}, got {shown(schedule)}{hint}")
+
+
+def _fits(pp: int, microbatches: int, group: int) -> bool:
+    rest = microbatches % group
+    return microbatches >= group and (rest == 0 or rest >= pp)
+
+
+def _check_group(pp: int, microbatches: int, group: int) -> None:
+    """What `forward_backward_pipelining_with_interleaving` demands (schedules.py:1133-1153)."""
+    if group < pp:
+        raise FieldError(
+            f"microbatch_group_size={group} is less than pp={pp}: a chunk takes at least pp "
+            f"micro-batches in a row; use microbatch_group_size={pp} or more"
+        )
+    if _fits(pp, microbatches, group):
+        return
+    below = next((m for m in range(microbatches, group - 1, -1) if _fits(pp, m, group)), None)
+    above = next(
+        m
+        for m in range(max(microbatches, group), 2 * microbatches + group + 1)
+        if _fits(pp, m, group)
+    )
+    nearest = f"microbatches={above}" if below is None else f"microbatches={below} or {above}"
+    if microbatches < group:
+        raise FieldError(
+            f"microbatches={microbatches} is less than microbatch_group_size={group}"
+            f"{' (pp unless given)' if group == pp else ''}: the interleaved schedule takes a "
+            f"whole group; nearest that works: {nearest}"
+        )
+    raise FieldError(
+        f"microbatches={microbatches} leaves {microbatches % group} after groups of "
+        f"microbatch_group_size={group}; the interleaved schedule needs 0, or at least pp={pp}; "
+        f"nearest that work: {nearest}"
+    )
+
+
+def layers_of(given: object, pp: int, vpp: int) -> Layers:
+    """Layers by rank and chunk; a rank's number is split evenly over its chunks."""
+    if not isinstance(given, (list, tuple)):
+        raise FieldError(f"layers_per_stage must be a list of numbers, got {shown(given)}")
+    if len(given) != pp:
+        raise FieldError(
+            f"layers_per_stage must have a number for each of the pp={pp} ranks, got {len(given)}"
+        )
+    return tuple(_chunks(rank, one, vpp) for rank, one in enumerate(given))
+
+
+def _chunks(rank: int, given: object, vpp: int) -> tuple[int, ...]:
+    name = f"layers_per_stage of rank {rank}"
+    if isinstance(given, (list, tuple)):
+        if len(given) != vpp:
+            raise FieldError(
+                f"{name} must have a number for each of the vpp={vpp} chunks, got {len(given)}"
+            )
+        return tuple(positive(name, one, LONGEST) for one in given)
+    layers = positive(name, given, LONGEST)
+    if layers % vpp:
+        raise FieldError(
+            f"{name} is {layers}, which vpp={vpp} does not divide; give the layers of each chunk, "
+            f"such as {'+'.join(map(str, _even(layers, vpp)))}"
+            if layers >= vpp
+            else f"{name} is {layers}, less than one for each of vpp={vpp} chunks"
+        )
+    return (layers // vpp,) * vpp
+
+
+def _even(layers: int, vpp: int) -> list[int]:
+    return [layers // vpp + (chunk < layers % vpp) for chunk in range(vpp)]
