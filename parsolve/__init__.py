@@ -3,6 +3,7 @@
 Questions, each answered by a frozen value whose JSON is a public format::
 
     check(world_size=8, ep_size=4)                       # Accepted | Rejected
+    compare(world_size=64, tp_size=8, ep_size=8)         # Comparison
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
     best(world=64, moe=True, maximize="dp")              # Best | Conflict | Undecided
     memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from parsolve.solver.answer import (
         Accepted,
         Best,
+        Comparison,
         Conflict,
         Memory,
         Rejected,
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
 
-__all__ = ["best", "check", "memory", "schedule", "solutions", "stages"]
+__all__ = ["best", "check", "compare", "memory", "schedule", "solutions", "stages"]
 
 MOST_WORLDS = 100_000
 """Worlds that one question may cover."""
@@ -68,6 +70,36 @@ def check(
     _needs("repairs", repairs, int)
     read = _config(profile, {**(config or {}), **fields}, model, gpu)
     return check_config(read, shown_repairs=repairs)
+
+
+def compare(
+    config: Mapping[str, object] | None = None,
+    /,
+    *,
+    model: Model = None,
+    gpu: str | None = None,
+    repairs: int = 1,
+    **fields: object,
+) -> Comparison:
+    """One shape under the rules of every profile; what a profile has no field for it ignores.
+
+    Arguments as for `check`; ``world_size`` is required, in GPUs. Raises `ValueError` for a
+    field that no profile knows; what one profile cannot read is its own verdict.
+    """
+    from parsolve.constraints.fields import FieldError  # noqa: PLC0415
+    from parsolve.solver.compare import compare as compare_all  # noqa: PLC0415
+
+    _needs("config", config, Mapping, type(None))
+    _needs("repairs", repairs, int)
+    given = {**(config or {}), **fields}
+    if "world_size" not in given:
+        message = "world_size is missing"
+        raise FieldError(message)
+
+    def read(profile: Profile, said: Mapping[str, object]) -> Config:
+        return _config(profile.name, said, model, gpu)
+
+    return compare_all(given, read, shown_repairs=repairs)
 
 
 def memory(
@@ -223,12 +255,12 @@ def stages(  # noqa: PLR0913
     limit: int = 5,
     profile: str = "megatron",
 ) -> Stages:
-    """The valid splits of layers over ``pp`` pipeline ranks of ``virtual_stages`` chunks, best first.
+    """The valid splits of layers over ``pp`` pipeline ranks, best balanced first.
 
-    ``layers`` are the decoder's, or the ``model``'s. Costs are in layers: of the embedding, of
-    the output projection with the loss, and of an MTP layer without its loss; a model is counted
-    by multiplications per token, those of attention scores too where ``seq_length`` (tokens) is
-    given. Raises `ValueError` for misuse.
+    Each rank holds ``virtual_stages`` chunks; ``layers`` are the decoder's, or the ``model``'s.
+    Costs are in layers: of the embedding, of the output projection with the loss, and of an MTP
+    layer without its loss; a model is counted by multiplications per token, those of attention
+    scores too where ``seq_length`` (tokens) is given. Raises `ValueError` for misuse.
     """
     from os import PathLike  # noqa: PLC0415
 

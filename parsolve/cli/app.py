@@ -24,8 +24,8 @@ SUMMARIES = {
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
-    "schedule": "Draw the timeline of a pipeline schedule: when each rank works, waits, and what it "
-    "keeps.",
+    "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and what "
+    "it keeps.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",

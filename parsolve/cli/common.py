@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
@@ -191,7 +191,7 @@ def finish(
     format_: Format,
     stream: TextIO | None = None,
     varied: Sequence[str] = (),
-) -> None:
+) -> NoReturn:
     """Write an answer, to standard output unless told otherwise, and exit with its code.
 
     ``varied`` are knobs that were searched because somebody asked for that.

@@ -15,6 +15,9 @@ from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.fields import Bytes, Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 
+ALL = "all"
+"""What `parsolve check` takes for every profile at once."""
+
 GIVEN = "given"
 
 UNSET = "unset"
@@ -131,6 +134,10 @@ def profile_of(arguments: Sequence[str] | None, default: str = DEFAULT_PROFILE) 
         option, has_value, value = argument.partition("=")
         if option == "--profile":
             named = value if has_value else "".join(given[position + 1 : position + 2])
+    if named == ALL:
+        from parsolve.solver.compare import every  # noqa: PLC0415  (it loads every profile)
+
+        return every()
     return PROFILES[named if named in PROFILES else default]
 
 
@@ -307,7 +314,7 @@ def ranges(text: str, option: str, noun: tuple[str, str], most: int) -> list[int
 def profile_named(name: str) -> Profile:
     """The profile, or a usage error naming those there are."""
     if name not in PROFILES:
-        known = ", ".join(PROFILES)
+        known = ", ".join(PROFILES) + (" (only parsolve check takes all)" if name == ALL else "")
         message = f"no profile {name!r}; there are: {known}"
         raise UsageError(message, param_hint="'--profile'")
     return PROFILES[name]

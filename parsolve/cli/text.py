@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from parsolve.cli.account import show_memory
+from parsolve.cli.comparing import show_comparison
 from parsolve.cli.ranking import show_best, show_solutions
 from parsolve.cli.screen import NO, OPEN, Screen
 from parsolve.cli.staging import show_stages
@@ -17,6 +18,7 @@ from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.solver.answer import (
     Accepted,
     Best,
+    Comparison,
     Conflict,
     Memory,
     Rejected,
@@ -97,6 +99,8 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             show_memory(screen, answer)
         case Schedule():
             show_schedule(screen, answer)
+        case Comparison():
+            show_comparison(screen, answer)
         case Stages():
             show_stages(screen, answer)
         case Best():

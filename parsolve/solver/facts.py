@@ -72,10 +72,10 @@ def _known(profile: Profile, model: ModelFacts, *, needed: bool) -> dict[str, ob
     if model.shape is not None and profile.of_model is not None:
         known |= profile.of_model(model.shape)
     fields = profile.field_of
-    return {name: _one(fields[name], value) for name, value in known.items() if name in fields}
+    return {name: single(fields[name], value) for name, value in known.items() if name in fields}
 
 
-def _one(field: Field, value: object) -> object:
+def single(field: Field, value: object) -> object:
     """The value; where the field takes one number for all layers, the only one of a list."""
     match field, value:
         case Size(), [number]:

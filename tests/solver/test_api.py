@@ -18,7 +18,15 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_what_is_public() -> None:
-    assert sorted(parsolve.__all__) == ["best", "check", "memory", "solutions", "stages"]
+    assert sorted(parsolve.__all__) == [
+        "best",
+        "check",
+        "compare",
+        "memory",
+        "schedule",
+        "solutions",
+        "stages",
+    ]
 
 
 def test_check_accepts_and_rejects() -> None:

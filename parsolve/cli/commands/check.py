@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -17,14 +17,14 @@ from parsolve.cli.common import (
     Format,
     Gpu,
     Model,
-    ProfileName,
     finish,
     gathered,
     one_world,
     reports_misuse,
 )
-from parsolve.cli.options import UsageError, profile_named, takes_fields
+from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
+from parsolve.constraints.profile import Config, Profile
 
 
 @takes_fields
@@ -40,7 +40,14 @@ def check(
             rich_help_panel="Cluster",
         ),
     ] = None,
-    profile: ProfileName = DEFAULT_PROFILE,
+    profile: Annotated[
+        str,
+        typer.Option(
+            "--profile",
+            help="Framework whose rules hold; all gives the verdict of every one.",
+            rich_help_panel=ASK,
+        ),
+    ] = DEFAULT_PROFILE,
     model: Model = None,
     gpu: Gpu = None,
     jsonl: Annotated[
@@ -70,6 +77,8 @@ def check(
     from parsolve.solver.check import SHOWN_REPAIRS  # noqa: PLC0415
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
+    if profile == ALL:
+        _check_all(given, world, model, gpu, jsonl, repairs, format)
     chosen = profile_named(profile)
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
@@ -86,8 +95,42 @@ def check(
             raise typer.Exit(MISUSE)
         raise typer.Exit(NO if tally.rejected else YES)
     if world is None:
-        message = "give the world size, or a file of configurations with --jsonl"
-        raise UsageError(message, param_hint="'--world'")
+        raise _no_world()
     config = chosen.config({chosen.world: one_world(world), **facts})
     shown = SHOWN_REPAIRS if repairs is None else repairs
     finish(check_config(config, shown_repairs=shown), format)
+
+
+def _no_world() -> UsageError:
+    message = "give the world size, or a file of configurations with --jsonl"
+    return UsageError(message, param_hint="'--world'")
+
+
+def _check_all(
+    given: Mapping[str, object],
+    world: str | None,
+    model: str | None,
+    gpu: str | None,
+    jsonl: str | None,
+    repairs: int | None,
+    format_: Format,
+) -> NoReturn:
+    """Every profile's verdict on one shape."""
+    from parsolve.solver.compare import compare  # noqa: PLC0415
+
+    if jsonl is not None:
+        message = "a file of configurations is checked against one profile; name it"
+        raise UsageError(message, param_hint="'--profile'")
+    if world is None:
+        raise _no_world()
+    size = one_world(world)
+
+    def read(profile: Profile, said: Mapping[str, object]) -> Config:
+        return profile.config(gathered(profile, said, model, gpu, [size]))
+
+    finish(
+        compare(
+            {"world_size": size, **given}, read, shown_repairs=1 if repairs is None else repairs
+        ),
+        format_,
+    )
