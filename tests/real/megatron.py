@@ -36,6 +36,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module, metadata, util
+from itertools import chain
 from pathlib import Path, PurePath
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -176,11 +177,31 @@ def _real() -> SimpleNamespace:
     return found
 
 
+UNSAID = {
+    "batch_invariant": (
+        "--attention-backend=flash",
+        "--flash-attention-version=3",
+        "--attention-dropout=0.0",
+    ),
+    "single_grouped_weight": ("--use-transformer-engine-op-fuser",),
+    "gated_delta_net": ("--linear-attention-freq=4",),
+    "inference_optimized": ("--normalization=RMSNorm", "--moe-router-dtype=fp32"),
+}
+"""What some values ask for beside themselves, which the profile has no field for."""
+
+
 def words(config: Config) -> list[str]:
     """The arguments of the launch line that we print."""
     derived = MEGATRON.derive(config.values)
     line = launch(MEGATRON, config.as_dict(), derived).partition("; also set ")[0]
-    return shlex.split(line.partition("pretrain_gpt.py")[2])
+    also = (
+        word
+        for name, value in config.as_dict().items()
+        for word in UNSAID.get(
+            value if isinstance(value, str) else name if value is True else "", ()
+        )
+    )
+    return [*SAID, *also, *shlex.split(line.partition("pretrain_gpt.py")[2])]
 
 
 @contextmanager
@@ -269,7 +290,7 @@ def _parsed(config: Config, world: int) -> Any:  # noqa: ANN401
     said = io.StringIO()
     try:
         with redirect_stderr(said):
-            args = _real().parser.parse_args([*SAID, *words(config)])
+            args = _real().parser.parse_args(words(config))
     except SystemExit as error:
         raise ValueError(said.getvalue().strip().splitlines()[-1]) from error
     args._is_global_batch_size_explicitly_specified = args.global_batch_size is not None
@@ -478,9 +499,45 @@ def _raised(error: BaseException) -> str:
     return "".join(traceback.format_exception(error))
 
 
+MODEL = {
+    "num_hidden_layers": 8,
+    "num_attention_heads": 48,
+    "hidden_size": 3072,
+    "intermediate_size": 12288,
+    "seq_length": 12288,
+    "micro_batch": 1,
+}
+"""A model for examples, which state only what their rule reads."""
+
+
+def completed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """An example, with the model that Megatron wants to be told."""
+    made = {"world_size": 8, **MODEL, **given}
+    if made.get("model_kind") == "moe":
+        made.setdefault("num_experts", 48)
+    if not (made.get("torch_fsdp2") or made.get("megatron_fsdp")):
+        made.setdefault("cuda_device_max_connections", 1)
+    return made
+
+
+def examples() -> Iterator[dict[str, Any]]:
+    """What each rule rejects, and what to use instead."""
+    for rule in MEGATRON.rules:
+        yield completed(rule.example.rejects)
+        yield completed(rule.example.instead)
+
+
 def drawn(rng: random.Random) -> dict[str, Any]:
-    """A configuration near a valid one; every other is disturbed further."""
+    """A configuration near a valid one; most are disturbed further, some by a rule's example."""
     given = near.drawn(rng)
+    if rng.random() < 0.25:
+        example = rng.choice(MEGATRON.rules).example
+        given |= rng.choice((example.rejects, example.instead))
+        given.pop("head_dim", None)
+        if given["model_kind"] == "moe":
+            given.setdefault("num_experts", 8)
+        else:
+            given = {name: value for name, value in given.items() if name != "num_experts"}
     for _ in range(rng.choice((0, 0, 0, 1, 2, 4))):
         near._disturb(rng, given)
     return given
@@ -565,15 +622,16 @@ class Comparison:
 
 
 def fresh(seed: int, show: Callable[[str], object] = sys.stdout.write) -> Comparison:
-    """Configurations never seen before, and each difference as soon as it is met.
+    """Every rule's examples, configurations never seen before, and each difference when met.
 
-    ``PARSOLVE_FRESH`` says how many.
+    ``PARSOLVE_FRESH`` says how many are drawn.
     """
     rng = random.Random(seed)
     found = Comparison()
-    for _ in range(int(os.environ.get("PARSOLVE_FRESH", "1000"))):
+    count = int(os.environ.get("PARSOLVE_FRESH", "1000"))
+    for given in chain(examples(), (drawn(rng) for _ in range(count))):
         known = len(found.differences)
-        compare(drawn(rng), found)
+        compare(given, found)
         for difference in found.differences[known:]:
             show(f"{difference}\n")
     show(f"seed {seed}; {found}\n")
