@@ -111,9 +111,11 @@ def _show_bubble(screen: Screen, answer: Schedule) -> None:
     else:
         work = "m v" if answer.vpp > 1 else "m"
         below = f"({work})" if answer.vpp > 1 else work
+        virtual = " and v virtual stages" if answer.vpp > 1 else ""
         verdict = "the same" if formula == bubble else "not what the schedule does"
         screen.entry(
             "formula",
+            f"for m micro-batches{virtual}: "
             f"(pp - 1) / ({work} + pp - 1) = {_share(formula.of_step)} of the step, "
             f"(pp - 1) / {below} = {_share(formula.of_ideal)} of the ideal time: {verdict}",
         )

@@ -6,7 +6,7 @@ say is also in the legend and in the tooltip of every box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 from xml.etree import ElementTree as ET
 
@@ -33,6 +33,12 @@ BETWEEN_MARKS = 60
 SHADES = 4
 """Shades of a kind of work; of more chunks, the fifth looks like the first."""
 
+MOST_ALIKE = 3
+"""Chunks of one shade that the legend names."""
+
+LEGEND_ROW = 22
+"""Height of a row of the legend in pixels."""
+
 Colours: TypeAlias = Mapping[str, str | tuple[str, ...]]
 
 LIGHT: Colours = {
@@ -53,12 +59,15 @@ DARK: Colours = {
 
 def svg(answer: Schedule) -> str:
     """The whole file."""
-    shortest = min(item.end - item.start for item in answer.ranks[0].items)
+    shortest = min(item.end - item.start for rank in answer.ranks for item in rank.items)
     scale = min(NARROW / shortest, WIDEST / answer.total_time)
-    width = max(LABEL + answer.total_time * scale, 560) + 2 * PAD
+    title = f"Pipeline schedule: {sizes(answer)}"
+    entries = _legend_entries(answer.vpp)
+    legend = max(sum(_legend_width(text) for _, text in row) for row in entries)
+    width = 2 * PAD + max(LABEL + answer.total_time * scale + PAD, legend, (DIGIT + 1) * len(title))
     chart = PAD + 36
     below = chart + ROW * answer.pp
-    height = below + 84
+    height = below + 48 + LEGEND_ROW * (len(entries) + 1)
     root = ET.Element(
         "svg",
         xmlns=NAMESPACE,
@@ -68,7 +77,6 @@ def svg(answer: Schedule) -> str:
         role="img",
         attrib={"aria-labelledby": "title description"},
     )
-    title = f"Pipeline schedule: {sizes(answer)}"
     share = answer.bubble.of_step
     about = (
         f"{time(answer, answer.total_time)} units a step, {time(answer, answer.ideal_time)} of "
@@ -89,7 +97,7 @@ def svg(answer: Schedule) -> str:
         row = ET.SubElement(root, "g", transform=f"translate({left} {top})")
         for item in rank.items:
             _box(row, answer, rank.rank, item, scale)
-    _legend(root, answer, below + 48)
+    _legend(root, entries, below + 40)
     ET.indent(root, " ")
     return ET.tostring(root, encoding="unicode") + "\n"
 
@@ -130,21 +138,37 @@ def _axis(root: ET.Element, answer: Schedule, scale: float, place: tuple[int, in
     _leaf(root, "text", "units", x=str(PAD), y=str(bottom + 18))
 
 
-def _legend(root: ET.Element, answer: Schedule, top: int) -> None:
-    x = PAD
+def _legend(root: ET.Element, entries: Sequence[Sequence[tuple[str, str]]], top: int) -> None:
+    """A row for forwards and one for backwards."""
+    for row, looks in enumerate(entries):
+        x, y = PAD, top + LEGEND_ROW * row
+        for look, text in looks:
+            box = {"x": str(x), "y": str(y), "width": "14", "height": "14", "class": look}
+            _leaf(root, "rect", attrib=box)
+            _leaf(root, "text", text, x=str(x + 20), y=str(y + 12))
+            x += _legend_width(text)
+    below = top + LEGEND_ROW * len(entries) + 12
+    _leaf(root, "text", "The number is the micro-batch.", x=str(PAD), y=str(below))
+
+
+def _legend_entries(vpp: int) -> list[list[tuple[str, str]]]:
+    """Looks and what they mean."""
+    if vpp == 1:
+        return [[(_look("F", 0), "forward"), (_look("B", 0), "backward")]]
+    rows = []
     for kind, name in (("F", "forward"), ("B", "backward")):
-        for chunk in range(min(answer.vpp, SHADES)):
-            chunks = ", ".join(map(str, range(chunk, answer.vpp, SHADES)[:3]))
-            text = f"{name}, chunk {chunks}" if answer.vpp > 1 else name
-            if answer.vpp > chunk + 3 * SHADES:
-                text += " ..."
-            look = _look(kind, chunk)
-            _leaf(
-                root, "rect", x=str(x), y=str(top), width="14", height="14", attrib={"class": look}
-            )
-            _leaf(root, "text", text, x=str(x + 20), y=str(top + 12))
-            x += 36 + DIGIT * len(text)
-    _leaf(root, "text", "The number is the micro-batch.", x=str(PAD), y=str(top + 30))
+        row = []
+        for shade in range(min(vpp, SHADES)):
+            alike = range(shade, vpp, SHADES)
+            more = ", ..." if len(alike) > MOST_ALIKE else ""
+            chunks = ", ".join(map(str, alike[:MOST_ALIKE]))
+            row.append((_look(kind, shade), f"{name}, chunk {chunks}{more}"))
+        rows.append(row)
+    return rows
+
+
+def _legend_width(text: str) -> int:
+    return 36 + DIGIT * len(text)
 
 
 def _look(kind: str, chunk: int) -> str:

@@ -13,6 +13,7 @@ import typer
 
 from parsolve.cli.common import OUTPUT, reports_misuse
 from parsolve.cli.jsonl import FileError
+from parsolve.cli.options import speaks
 from parsolve.constraints.fields import FieldError
 from parsolve.solver.answer import Schedule, to_json
 
@@ -27,13 +28,13 @@ class TimelineFormat(StrEnum):
     SVG = "svg"
 
 
+@speaks("megatron")
 @reports_misuse
 def schedule(
     pp: Annotated[
         int,
         typer.Option(
             "--pp",
-            "--pipeline-model-parallel-size",
             metavar="N",
             help="Pipeline ranks, each with one stage of the model.",
             rich_help_panel=PIPELINE,
@@ -43,7 +44,6 @@ def schedule(
         int,
         typer.Option(
             "--microbatches",
-            "--num-microbatches",
             metavar="N",
             help="Micro-batches of a step.",
             rich_help_panel=PIPELINE,
@@ -52,10 +52,9 @@ def schedule(
     vpp: Annotated[
         int,
         typer.Option(
-            "--vpp",
-            "--num-virtual-stages-per-pipeline-rank",
+            "--virtual-stages",
             metavar="N",
-            help="Virtual stages: chunks of layers per rank.",
+            help="Chunks of layers per pipeline rank (vpp).",
             rich_help_panel=PIPELINE,
         ),
     ] = 1,
