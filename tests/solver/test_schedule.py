@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from types import ModuleType
 from typing import Any as Anything
 from typing import Literal
 
@@ -15,12 +16,14 @@ from hypothesis import strategies as st
 import parsolve
 from parsolve.constraints import PROFILES
 from parsolve.constraints.evaluate import compiled, prologue
-from parsolve.constraints.megatron.activations import first_in_flight, last_in_flight
+from parsolve.constraints.generic import activations as generic
+from parsolve.constraints.megatron import activations as megatron
+from parsolve.constraints.profile import Config
 from parsolve.solver.answer import Item, Schedule, as_data, json_schema
 from parsolve.solver.pipeline.order import Shape, order_of_work, turns
 from parsolve.solver.pipeline.simulate import Simulation
 
-MEGATRON = PROFILES["megatron"]
+MEGATRON, GENERIC = PROFILES["megatron"], PROFILES["generic"]
 
 
 def takes_group(pp: int, microbatches: int, group: int) -> bool:
@@ -223,13 +226,38 @@ class TestInFlight:
                 "requested_global_batch": m,
             }
         )
-        counted = [first_in_flight, last_in_flight]
-        lines = prologue(MEGATRON.fields, counted)
-        read = compiled("read", [*lines, "return its_first_in_flight, its_last_in_flight"])
-        assert read(config.values) == (
-            answer.ranks[0].in_flight_chunks,
-            answer.ranks[-1].in_flight_chunks,
+        assert counted(config, megatron) == ends(answer)
+
+    @given(shapes())
+    def test_is_what_the_memory_of_generic_counts(self, asked: dict[str, Anything]) -> None:
+        pp, vpp, m = asked["pp"], asked.get("vpp", 1), asked["microbatches"]
+        if pp == 1 or asked.get("microbatch_group_size", pp) != pp:
+            return
+        config = GENERIC.config(
+            {
+                "world_size": pp,
+                "pp_size": pp,
+                "virtual_stages": vpp,
+                "pp_schedule": asked["schedule"],
+                "num_microbatches": m,
+                "num_hidden_layers": pp * vpp,
+            }
         )
+        assert counted(config, generic) == ends(parsolve.schedule(**asked))
+
+
+def counted(config: Config, account: ModuleType) -> tuple[int, int]:
+    """Chunks in flight on the first and the last stage, as the memory account has them."""
+    both = [account.first_in_flight, account.last_in_flight]
+    lines = prologue(config.profile.fields, both)
+    read = compiled("read", [*lines, "return its_first_in_flight, its_last_in_flight"])
+    found: tuple[int, int] = read(config.values)
+    return found
+
+
+def ends(answer: Schedule) -> tuple[int, int]:
+    """Chunks in flight on the first and the last rank."""
+    return answer.ranks[0].in_flight_chunks, answer.ranks[-1].in_flight_chunks
 
 
 def told(answer: Schedule, rank: int) -> str:
