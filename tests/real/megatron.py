@@ -532,9 +532,21 @@ def examples() -> Iterator[dict[str, Any]]:
         yield completed(rule.example.instead)
 
 
+RARE: tuple[dict[str, Any], ...] = (
+    {"transformer_impl": "local"},
+    {"attention_variant": "dsa"},
+    {"attention_variant": "gated_delta_net"},
+    {"batch_invariant": True},
+    {"single_grouped_weight": True},
+)
+"""What the generator leaves alone, since it asks for arguments that the profile does not have."""
+
+
 def drawn(rng: random.Random) -> dict[str, Any]:
     """A configuration near a valid one; most are disturbed further, some by a rule's example."""
     given = near.drawn(rng)
+    if rng.random() < 0.05:
+        given |= rng.choice(RARE)
     if rng.random() < 0.25:
         example = rng.choice(MEGATRON.rules).example
         given |= rng.choice((example.rejects, example.instead))
