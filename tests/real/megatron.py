@@ -188,7 +188,6 @@ UNSAID = {
         "--attention-dropout=0.0",
     ),
     "single_grouped_weight": ("--use-transformer-engine-op-fuser",),
-    "gated_delta_net": ("--linear-attention-freq=4",),
     "inference_optimized": ("--normalization=RMSNorm", "--moe-router-dtype=fp32"),
 }
 """What some values ask for beside themselves, which the profile has no field for."""
@@ -535,7 +534,6 @@ def examples() -> Iterator[dict[str, Any]]:
 RARE: tuple[dict[str, Any], ...] = (
     {"transformer_impl": "local"},
     {"attention_variant": "dsa"},
-    {"attention_variant": "gated_delta_net"},
     {"batch_invariant": True},
     {"single_grouped_weight": True},
 )
