@@ -127,11 +127,11 @@ class Arithmetic:
 
 
 def _leaves(term: z3.ArithRef) -> list[z3.ArithRef]:
-    """What a conditional term can be, if it is one."""
+    """What a conditional term can be, if it is one, and what its branches can be."""
     if not z3.is_app_of(term, z3.Z3_OP_ITE):
         return []
     _, then, otherwise = term.children()
-    return [leaf for side in (then, otherwise) for leaf in (_leaves(side) or [side])]
+    return [leaf for side in (then, otherwise) for leaf in (side, *_leaves(side))]
 
 
 def _chains(within: Arithmetic, spoken: Iterable[Pair], *, closed: bool) -> list[z3.BoolRef]:

@@ -507,7 +507,7 @@ def test_laws_that_are_not_proved_prove_nothing(monkeypatch: pytest.MonkeyPatch)
         ("dp-is-at-least-one", "proved"),
         ("expert-groups-tile-their-stage", "undecided"),
         ("on-72-gpus-in-one-domain-pure-ep-is-2-or-72", "undecided"),
-        ("unsharded-experts-go-with-no-tp-and-no-cp", "undecided"),
+        ("unsharded-experts-go-with-no-tp-and-no-cp", "proved"),
         ("two-ep-ranks-cure-a-race", "undecided"),
     ],
 )

@@ -12,6 +12,17 @@ from parsolve.constraints.accelerate.rules import RULES
 from parsolve.constraints.formula import any_of
 from parsolve.constraints.profile import Column, Preference, Profile
 
+IMPLIED = {
+    "cp-with-fsdp1": (
+        "dp-replicate-not-positive",
+        "dp-shard-not-positive",
+        "tp-not-positive",
+        "sp-not-positive",
+        "wrapper-unsupported",
+    ),
+}
+"""With cp above 1 the product of legal sizes is too, which the first FSDP is refused for."""
+
 AXES = (f.tp_size, f.cp_size, f.sp_size)
 
 ACCELERATE = Profile(
@@ -69,6 +80,7 @@ ACCELERATE = Profile(
     ),
     short_names={"dp": "data_parallel_size", "nodes": "num_nodes"},
     less_is_better=frozenset({"world_size", "model_parallel_size"}),
+    implied=IMPLIED,
     shown=(
         "world_size",
         "gpus_per_node",

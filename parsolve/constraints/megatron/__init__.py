@@ -11,7 +11,9 @@ from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import ARGUMENTS
 from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
+from parsolve.constraints.megatron.claims import CLAIMS
 from parsolve.constraints.megatron.config import CONFIG
+from parsolve.constraints.megatron.implied import IMPLIED
 from parsolve.constraints.megatron.layout import LAYOUT
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.model import of_model
@@ -80,7 +82,9 @@ MEGATRON = Profile(
     ),
     reads_argparse=True,
     of_model=of_model,
+    claims=CLAIMS,
     layout=LAYOUT,
+    implied=IMPLIED,
     lists=lists,
     splits=SPLITS,
     prefers=PREFERENCES,

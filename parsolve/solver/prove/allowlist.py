@@ -1,15 +1,20 @@
-"""Sets of axes: every supported one is inhabited, every other one refused before arithmetic."""
+"""Sets of axes: every supported one is inhabited, every other one refused before arithmetic.
+
+A set is supported if it is accepted with some values of the other fields. One that is not is
+refused whatever these are: by rules that read nothing but axes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import combinations
 
 import z3
 
+from parsolve.constraints.evaluate import Values
 from parsolve.constraints.formula import Arith, Divides, Node, Quotient, children
-from parsolve.constraints.profile import Profile
+from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.instances import find, is_question, off_default, smaller
@@ -32,7 +37,8 @@ def obligations(profile: Profile) -> Iterator[Obligation]:
                 name=f"allowlist/{name}",
                 says=f"some configuration with exactly {name} active is accepted"
                 if supported
-                else f"{name} active together is refused by the axis rule, before any arithmetic",
+                else f"{name} active together is refused by rules about axes alone, "
+                "before any arithmetic",
                 decide=partial(sets.inhabited if supported else sets.refused, active),
             )
 
@@ -51,14 +57,17 @@ class _AxisSets:
             z3.Int(axis) > 1 if axis in axes else z3.Int(axis) <= 1 for axis in self.profile.axes
         ]
 
+    def _is_exactly(self, axes: frozenset[str], values: Values) -> bool:
+        """Whether these axes are active in the configuration, and no others."""
+        known = read_values(self.profile, values)
+        return all((known[axis] > 1) == (axis in axes) for axis in self.profile.axes)  # type: ignore[operator]
+
     def inhabited(self, axes: frozenset[str], deadline: Deadline) -> Finding:
         """Find the smallest accepted configuration with these axes."""
         profile = self.profile
-        places = {axis: profile.index_of[axis] for axis in profile.axes}
 
-        def fits(values: tuple[object, ...]) -> bool:
-            sizes = {axis: values[place] for axis, place in places.items()}
-            exact = all((size > 1) == (axis in axes) for axis, size in sizes.items())  # type: ignore[operator]
+        def fits(values: Values) -> bool:
+            exact = self._is_exactly(axes, values)
             return exact and is_question(profile, values) and profile.accepts(values)
 
         wanted = [*self._active(axes), self.catalogue.accepted]
@@ -67,49 +76,46 @@ class _AxisSets:
             status: Status = "refuted" if found.impossible else "undecided"
             return Finding(status=status, note="nothing of this mode is ever accepted")
         values = smaller(profile, found.values, fits)
-        fixed = self.catalogue.inputs.exactly(values)
+        fixed = self.catalogue.exactly(values)
         definitions = self.catalogue.encoder.arithmetic.definitions()
         goal = Goal("inhabited", (*self.prover.theory, *definitions, *fixed, *wanted), "sat")
         return Finding(status="proved", witness=off_default(profile, values), goals=(goal,))
 
     def refused(self, axes: frozenset[str], deadline: Deadline) -> Finding:
-        """Prove that the axis rule speaks, and that nothing before it computes anything."""
-        rules = self.profile.rules
-        index = next(
-            (i for i, rule in enumerate(rules) if rule.reads == frozenset(self.profile.axes)), None
-        )
-        if index is None:
-            return Finding(status="refuted", note="no rule reads exactly the axes")
-        legal = [i for i in self.profile.legality if rules[i].reads <= rules[index].reads]
-        speaks = z3.Or(*(self.catalogue.marks[i] for i in (index, *legal)))
-        verdict = self.prover.refute(
-            "refused", *self._active(axes), z3.Not(speaks), deadline=deadline
-        )
-        if not verdict.proved:
-            return self._admitted(axes, index, deadline)
-        early = [rule.id for rule in rules[: index + 1] if any(map(_computes, rule.nodes))]
-        if early:
-            note = f"{', '.join(early)} computes before {rules[index].id} speaks"
-            return Finding(status="refuted", note=note)
-        return Finding(status="proved", note=f"by {rules[index].id}", goals=(verdict.goal,))
+        """Prove that rules about axes speak, and that no rule up to them computes anything."""
+        rules, marks = self.profile.rules, self.catalogue.marks
+        about = [i for i, rule in enumerate(rules) if rule.reads <= frozenset(self.profile.axes)]
+        illegal = [i for i in about if i in self.profile.legality]
+        together = [i for i in about if i not in self.profile.legality]
+        for count, last in enumerate(together, 1):
+            speaking = {*together[:count], *illegal}
+            silent = [z3.Not(marks[i]) for i in sorted(speaking)]
+            verdict = self.prover.refute("refused", *self._active(axes), *silent, deadline=deadline)
+            if not verdict.proved:
+                continue
+            early = [rule.id for rule in rules[: last + 1] if any(map(_computes, rule.nodes))]
+            if early:
+                note = f"{', '.join(early)} computes before {rules[last].id} speaks"
+                return Finding(status="refuted", note=note)
+            note = f"by {', '.join(rules[i].id for i in together[:count])}"
+            return Finding(status="proved", note=note, goals=(verdict.goal,))
+        return self._admitted(axes, about, deadline)
 
-    def _admitted(self, axes: frozenset[str], index: int, deadline: Deadline) -> Finding:
-        """A configuration with these axes that the axis rule lets pass."""
+    def _admitted(self, axes: frozenset[str], about: Sequence[int], deadline: Deadline) -> Finding:
+        """A configuration with these axes that every rule about axes alone lets pass."""
         profile = self.profile
-        places = {axis: profile.index_of[axis] for axis in profile.axes}
 
-        def fits(values: tuple[object, ...]) -> bool:
-            sizes = {axis: values[place] for axis, place in places.items()}
-            exact = all((size > 1) == (axis in axes) for axis, size in sizes.items())  # type: ignore[operator]
-            passes = not any(broken <= index for broken in profile.violated(values))
-            return exact and passes and is_question(profile, values)
+        def fits(values: Values) -> bool:
+            passes = not set(about).intersection(profile.violated(values))
+            return self._is_exactly(axes, values) and passes and is_question(profile, values)
 
-        wanted = [*self._active(axes), *map(z3.Not, self.catalogue.marks[: index + 1])]
+        wanted = [*self._active(axes), *(z3.Not(self.catalogue.marks[i]) for i in about)]
         found = find(self.catalogue, self.prover.solver("laws"), wanted, fits, deadline)
         if found.values is None:
             return Finding(status="undecided")
         values = smaller(profile, found.values, fits)
-        return Finding(status="refuted", counterexample=off_default(profile, values))
+        note = "" if about else "no rule reads axes alone"
+        return Finding(status="refuted", counterexample=off_default(profile, values), note=note)
 
 
 def _computes(node: Node) -> bool:

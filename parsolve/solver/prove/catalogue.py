@@ -7,9 +7,11 @@ from functools import cached_property
 
 import z3
 
+from parsolve.constraints.evaluate import Values
 from parsolve.constraints.profile import Profile
 from parsolve.solver.integers import IntegerEncoder
 from parsolve.solver.prove.inputs import Inputs
+from parsolve.solver.prove.lists import Lists
 
 
 class Catalogue:
@@ -32,6 +34,18 @@ class Catalogue:
         shared = beside.encoder if beside is not None else IntegerEncoder()
         self.encoder: IntegerEncoder = IntegerEncoder(shared.arithmetic, shared.labels, given)
         self.inputs = Inputs(profile, self.encoder)
+        self.lists = Lists(profile, self.encoder)
+        self.inputs.axioms += self.lists.axioms
+
+    def values(self, model: z3.ModelRef) -> Values:
+        """The configuration that a model stands for."""
+        return self.lists.real(model, self.inputs.values(model))
+
+    def exactly(self, values: Values) -> list[z3.BoolRef]:
+        """That the configuration is this one."""
+        given = dict(zip(self.profile.index_of, values, strict=True))
+        lists = {name: given.pop(name) for name in self.lists.features}
+        return [*self.inputs.fixed(given), *self.lists.fixed(lists)]
 
     @cached_property
     def broken(self) -> tuple[z3.BoolRef, ...]:

@@ -31,6 +31,7 @@ from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.decide import SeparateSolver, decide
 from parsolve.solver.integers import IntegerEncoder
 from parsolve.solver.prove.catalogue import Catalogue
+from parsolve.solver.prove.differences import neighbours
 from parsolve.solver.prove.obligation import Finding, Goal, Obligation
 from parsolve.solver.prove.prover import STEPS, Prover
 
@@ -215,6 +216,7 @@ class Question:
         Z3 is asked with fields at their default that the claim does not state, or not read.
         """
         yield from self.proofs.examples
+        yield from self._beside_examples()
         when, fails = self.theory.stated[self.claim.id]
         assertions = [when] if truth else [when, fails]
         stated = stated_in(self.claim.when, self.claim.then) | {self.profile.world}
@@ -224,6 +226,12 @@ class Question:
             yield from self._model(*assertions, *plain, self._world <= most)
         yield from self._model(*assertions, self._world <= LARGE)
         yield from self._model(*assertions)
+
+    def _beside_examples(self) -> Iterator[Values]:
+        """Examples with one of the fields changed that the claim states."""
+        stated = stated_in(self.claim.when, self.claim.then) & self.profile.index_of.keys()
+        for values in self.proofs.examples:
+            yield from neighbours(self.profile, values, stated)
 
     @property
     def _world(self) -> z3.ArithRef:
@@ -241,7 +249,7 @@ class Question:
         goal = self.theory.goal(self.claim.id, *assertions)
         _, model = asked(goal, self.deadline.sooner(PATIENCE))
         if model is not None:
-            yield self.theory.first.inputs.values(model)
+            yield self.theory.first.values(model)
 
 
 class Theory:

@@ -11,7 +11,7 @@ from typing import Any
 import z3
 
 from parsolve.constraints.evaluate import Values
-from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
+from parsolve.constraints.fields import Choice, Field, FieldError, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.decide import SeparateSolver
@@ -94,13 +94,25 @@ def _others(field: Field, value: Any) -> tuple[object, ...]:  # noqa: ANN401
         case Choice():
             return tuple(each for each in field.choices if each != value)
         case Sizes():
-            return (None, (1,), (3,), (2, 3)) if value is None else (None, value[:1])
+            if value is not None:
+                return (None, value[:1])
+            return tuple(entries for entries in ((1,), (3,), (2, 3)) if _takes(field, entries))
         case Size():
             least = field.minimum - 1 if field.checked else field.minimum
             known = value if value is not None else 0
             near = (known - 1, known + 1, known * 2, known // 2, least, least - 1, 1, 2, 3, 8, 16)
             taken = (n for n in near if n != value and (field.checked or n >= least))
-            return tuple(dict.fromkeys(taken))
+            missing = (None,) if field.optional and value is not None else ()
+            return (*dict.fromkeys(taken), *missing)
+
+
+def _takes(field: Sizes, entries: tuple[int, ...]) -> bool:
+    """Whether the field's entries are numbers such as these."""
+    try:
+        field.parse(entries)
+    except FieldError:
+        return False
+    return True
 
 
 class Differences:
@@ -297,7 +309,7 @@ class Differences:
 
     def _beside(self) -> Iterator[Values]:
         """Accepted configurations of small clusters, each followed by those one field away."""
-        for values in self._accepted():
+        for values in filter(self._is_compared, self._accepted()):
             yield values
             yield from self._changed(values)
 

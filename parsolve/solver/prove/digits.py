@@ -132,6 +132,8 @@ class Digits:
         by = self._factors(divisor)
         if key not in self._divided:
             fitting = self._fitting(whole, by)
+            if fitting is None and self._divides_rest(whole, by):
+                return self.divide(whole, divisor)
             self._divided[key] = fitting or self._split(self.normal(whole), by)
         quotient, remainder = self._divided[key]
         return (self.normal(quotient), self.normal(remainder))
@@ -150,6 +152,15 @@ class Digits:
         name = f"that {rest} is below {'*'.join(by)}"
         fits = self.proves(name, rest, Sum({by: 1}) - ONE - rest, seconds=PATIENCE)
         return (multiples.divided(by) or ZERO, rest) if fits else None
+
+    def _divides_rest(self, whole: Sum, by: Product) -> bool:
+        """Divide what is no multiple of the divisor, if that is one digit and not the whole."""
+        whole = self.normal(whole)
+        rest = Sum({p: n for p, n in whole.parts.items() if without(p, by) is None})
+        if rest == whole or rest.unknown is None or rest.unknown in self._sizes:
+            return False
+        self.divide(rest, Sum({by: 1}))
+        return self.normal(whole) != whole
 
     def _refined(self, whole: Sum, by: Product) -> Sum:
         """The sum with digits divided by what their radixes lack of the divisor."""

@@ -96,7 +96,7 @@ def _plain(
     kept += [z3.Int(profile.world) <= SMALL_WORLDS[-1], *_bounded(profile, 2 * SMALL_WORLDS[-1])]
     solver.push()
     try:
-        solver.add(*assertions)
+        solver.add(*assertions, *catalogue.lists.among)
         proposals = 0
         while proposals < MOST_PROPOSALS:
             try:
@@ -106,14 +106,14 @@ def _plain(
             if result == z3.unsat:
                 core = {literal.get_id() for literal in solver.unsat_core()}
                 if not core:
-                    return Found(impossible=True)
+                    return None if catalogue.lists.features else Found(impossible=True)
                 kept = [literal for literal in kept if literal.get_id() not in core]
                 continue
             if result != z3.sat:
                 return None
             proposals += 1
             model = solver.model()
-            values = inputs.values(model)
+            values = catalogue.values(model)
             if holds(values):
                 return Found(values)
             facts = list(_facts(catalogue.encoder.arithmetic, model))
@@ -161,7 +161,27 @@ def _proposed(  # noqa: PLR0913, PLR0917  (one question, and how long it may be 
     deadline: Deadline,
     most: int,
 ) -> Found | None:
-    """What came of so many proposals; None where they do not suffice."""
+    """What came of so many proposals; None where they do not suffice.
+
+    Lists are known ones first. That there is none with these says nothing of others.
+    """
+    among = catalogue.lists.among
+    if among:
+        found = _answered(catalogue, solver, [*assertions, *among], holds, deadline, most)
+        if found is None or not found.impossible:
+            return found
+        most = 1
+    return _answered(catalogue, solver, assertions, holds, deadline, most)
+
+
+def _answered(  # noqa: PLR0913, PLR0917  (one question, and how long it may be asked)
+    catalogue: Catalogue,
+    solver: z3.Solver,
+    assertions: Sequence[z3.BoolRef],
+    holds: Holds,
+    deadline: Deadline,
+    most: int,
+) -> Found | None:
     solver.push()
     try:
         solver.add(*assertions)
@@ -173,7 +193,7 @@ def _proposed(  # noqa: PLR0913, PLR0917  (one question, and how long it may be 
             if result != z3.sat:
                 return Found(impossible=True) if result == z3.unsat else None
             model = solver.model()
-            values = catalogue.inputs.values(model)
+            values = catalogue.values(model)
             if holds(values):
                 return Found(values)
             facts = list(_facts(catalogue.encoder.arithmetic, model))
@@ -329,8 +349,11 @@ def _simpler(field: Field, value: object) -> Iterator[object]:
             for length in _smaller_numbers(len(value), 1):
                 yield value[:length]
             for place, entry in enumerate(value):
-                for number in _smaller_numbers(entry, field.minimum or 0):
-                    yield (*value[:place], number, *value[place + 1 :])
+                if len(value) > 1:
+                    yield (*value[:place], *value[place + 1 :])
+                if isinstance(entry, int):  # a label is as simple as any other
+                    for number in _smaller_numbers(entry, field.minimum or 0):
+                        yield (*value[:place], number, *value[place + 1 :])
         case Choice() if isinstance(value, str):
             known = (*field.choices, value)
             yield from field.choices[: known.index(value)]

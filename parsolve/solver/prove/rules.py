@@ -27,6 +27,7 @@ from parsolve.solver.prove.instances import (
     smaller,
 )
 from parsolve.solver.prove.obligation import Finding, Goal, Obligation, Status
+from parsolve.solver.prove.repair import Repair
 
 ENOUGH = 10.0
 """Seconds that one question to Z3 may take."""
@@ -51,11 +52,13 @@ class _Rules:
         self.catalogue = Catalogue(profile)
         self.theory = [*self.catalogue.inputs.axioms, *self.catalogue.meaning]
         arithmetic = self.catalogue.encoder.arithmetic
+        self.definitions = arithmetic.definitions()
         self.facts = [*self.theory, *arithmetic.laws(chained=True)]
         self.solver = SeparateSolver(z3.SolverFor, "QF_UFLIA")
         self.solver.add(*self.facts)
         self.proposer = SeparateSolver(z3.SolverFor, "QF_UFLIA")
         self.proposer.add(*self.theory, *arithmetic.laws())
+        self.repair = Repair(profile, self.catalogue.lists)
         self.world = z3.Int(profile.world)
         self.changed = [
             off for field in profile.fields for off in self.catalogue.inputs.off_default(field)
@@ -67,10 +70,11 @@ class _Rules:
         marks = self.catalogue.marks
         recorded = self.profile.implied.get(rule.id)
         others = [z3.Not(mark) for place, mark in enumerate(marks) if place != index]
+        example = self.profile.config(rule.example.rejects).values
         fires, least = self._smallest(
             [marks[index]],
             lambda values: index in self.profile.violated(values),
-            rule.example.rejects,
+            [example],
             deadline,
         )
         if fires.values is None:
@@ -79,11 +83,10 @@ class _Rules:
         alone, alone_least = self._smallest(
             [marks[index], *others],
             lambda values: self.profile.violated(values) == [index],
-            rule.example.rejects,
+            [fires.values, example],
             deadline,
-            start=fires.values,
+            alone=index,
         )
-        goals = (self._shown(rule.id, index, fires.values),)
         witness = off_default(self.profile, fires.values)
         if alone.values is not None:
             shown = off_default(self.profile, alone.values)
@@ -100,10 +103,11 @@ class _Rules:
         if not alone.impossible:
             return Finding(status="undecided", witness=witness, note="violated; alone: undecided")
         implying, implication = self._implying(index, deadline)
+        shown_goal = self._shown(rule.id, index, fires.values)
         note = f"implied by {', '.join(implying)}"
         if recorded is None or not set(recorded) <= set(implying):
             return self._as_recorded(index, recorded, implying, witness, deadline)
-        return Finding(status="proved", witness=witness, note=note, goals=(*goals, implication))
+        return Finding(status="proved", witness=witness, note=note, goals=(shown_goal, implication))
 
     def _as_recorded(
         self,
@@ -164,34 +168,37 @@ class _Rules:
 
     def _shown(self, name: str, index: int, values: Values, *, alone: bool = False) -> Goal:
         """A configuration that violates the rule, as a question with one possible answer."""
-        arithmetic = self.catalogue.encoder.arithmetic
         marks = self.catalogue.marks
         others = [z3.Not(mark) for place, mark in enumerate(marks) if alone and place != index]
-        fixed = self.catalogue.inputs.exactly(values)
-        assertions = (*self.theory, *arithmetic.definitions(), *fixed, marks[index], *others)
+        fixed = self.catalogue.exactly(values)
+        assertions = (*self.theory, *self.definitions, *fixed, marks[index], *others)
         return Goal(f"{name} is violated{' alone' if alone else ''}", assertions, "sat")
 
     def _smallest(
         self,
         assertions: Sequence[z3.BoolRef],
         holds: Holds,
-        example: object,
+        known: Sequence[Values],
         deadline: Deadline,
-        start: Values | None = None,
+        alone: int | None = None,
     ) -> tuple[Found, bool]:
-        """A smallest configuration with the property, and whether nothing smaller was proved."""
+        """A smallest configuration with the property, and whether nothing smaller was proved.
+
+        It is looked for among the known ones first. ``alone`` is the rule that is to be violated
+        alone, if that is the property.
+        """
         profile = self.profile
 
         def fits(values: Values) -> bool:
             return holds(values) and is_question(profile, values)
 
-        values = start if start is not None and fits(start) else None
-        if values is None:
-            known = profile.config(example).values  # type: ignore[arg-type]
-            values = known if fits(known) else None
+        values = next(filter(fits, known), None)
         if values is None:
             if self._ask(assertions, deadline) == z3.unsat:
                 return Found(impossible=True), False
+            if alone is not None:
+                values = self._repaired(alone, known)
+        if values is None:
             found = find(self.catalogue, self.proposer, assertions, fits, deadline.sooner(ENOUGH))
             if found.values is None:
                 return found, False
@@ -202,6 +209,16 @@ class _Rules:
             if less.values is None:
                 return Found(values), less.impossible
             values = less.values
+
+    def _repaired(self, index: int, starts: Sequence[Values]) -> Values | None:
+        """A configuration that violates the rule alone, a few changes away."""
+        profile = self.profile
+
+        def wanted(values: Values) -> bool:
+            return is_question(profile, values) and index in profile.violated(values)
+
+        others = set(range(len(profile.limits))) - {index}
+        return self.repair.found(starts, wanted, others)
 
     def _smaller(
         self, assertions: Sequence[z3.BoolRef], values: Values, holds: Holds, deadline: Deadline

@@ -114,7 +114,8 @@ class Guesses:
     """What may hold of the sizes in terms.
 
     ``needs`` are what gives a node a value, by its id, if those below it have one. ``stated`` are
-    these and all others that relate sizes.
+    these and all others that relate sizes. ``tiling`` are those that relate the world to sizes that
+    are not in the terms.
     """
 
     def __init__(
@@ -123,19 +124,33 @@ class Guesses:
         terms: Sequence[Term],
         fields: Container[str],
         demands: Iterable[Fact],
+        world: str,
     ) -> None:
-        nodes = met(terms, case.taken, within=True)
+        read = fields_of(*terms)
+        close = [demand for demand in demands if fields_of(demand) <= read]
+        self.tiling = [d for d in demands if world in fields_of(d) and not fields_of(d) <= read]
+        own = met(terms, case.taken, within=True)
+        nodes = met((*terms, *self.tiling), case.taken, within=True)
         conditional = [node for node in nodes if is_conditional(node)]
         sizes = [node for node in nodes if isinstance(node, Size) and node.name in fields]
         self.case = case
         self.terms = terms
-        self.needs = {id(node): fact for node in nodes if (fact := _need(node)) is not None}
+        self.needs = {id(node): fact for node in own if (fact := _need(node)) is not None}
         self.branches = [(node, way, node == way) for node in conditional for way in branches(node)]
         self.positive = [(node, node >= 1) for node in (*conditional, *sizes)]
         units = (size == 1 for size in sizes)
-        read = fields_of(*terms)
-        demanded = (demand for demand in demands if fields_of(demand) <= read)
-        self.stated: tuple[Fact, ...] = (*self.needs.values(), *units, *demanded)
+        whole = (
+            Divides(node.right, node.left)
+            for node in nodes
+            if isinstance(node, Arith) and node.operation == "//" and _is_of(node, fields)
+        )
+        self.stated: tuple[Fact, ...] = (
+            *self.needs.values(),
+            *units,
+            *whole,
+            *close,
+            *self.tiling,
+        )
 
     def __iter__(self) -> Iterator[Fact]:
         yield from self.stated
@@ -146,6 +161,10 @@ class Guesses:
         """What conditional terms are if the guesses with these ids hold."""
         known = {id(node): way for node, way, guess in self.branches if id(guess) in true}
         return {**known, **self.case.taken}
+
+
+def _is_of(node: Node, fields: Container[str]) -> bool:
+    return all(name in fields for name in fields_of(node))
 
 
 def _need(node: Node) -> Fact | None:
@@ -243,7 +262,7 @@ class Accepted:
 
     def guesses(self, case: Case, terms: Sequence[Term]) -> Guesses:
         """What may hold in the case. Made for all cases first: laws are for all that occurs."""
-        guesses = Guesses(case, terms, self.profile.field_of, self._demands)
+        guesses = Guesses(case, terms, self.profile.field_of, self._demands, self.profile.world)
         self.true(*case.holds, *guesses)
         return guesses
 
@@ -256,7 +275,8 @@ class Accepted:
             need = guesses.needs.get(id(node))
             if need is not None and id(need) not in true:
                 raise Unproved(f"{name}: {words(need)}")
-        known = set(map(self.name, read))
+        tiling = [demand for demand in guesses.tiling if id(demand) in true]
+        known = set(map(self.name, met((*guesses.terms, *tiling), taken)))
         stated = tuple(
             fact
             for fact in guesses.stated

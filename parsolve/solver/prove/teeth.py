@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import islice
 from types import FunctionType
 from typing import Any, Literal
 
@@ -28,12 +29,16 @@ from parsolve.solver.prove.instances import find, is_question, off_default
 from parsolve.solver.prove.mutants import ProgramMutant, RuleMutant, program_mutants, rule_mutants
 from parsolve.solver.prove.obligation import Finding, Goal, Mutant, Obligation, Status
 from parsolve.solver.prove.prover import Prover
+from parsolve.solver.prove.repair import Repair
 from parsolve.solver.prove.validator import Executed, Outcome, Validator, loaded
 from parsolve.solver.symbolic.sources import Sources
 from parsolve.solver.symbolic.values import Condition
 
 ENOUGH = 10.0
 """Seconds that the search for one configuration may take."""
+
+ENOUGH_DRAWN = 64
+"""Configurations drawn at random that tell a rule from its mutant."""
 
 MUTANT_FILE = "<mutant>"
 
@@ -107,6 +112,11 @@ class _Teeth:
         return Catalogue(self.profile)
 
     @cached_property
+    def repair(self) -> Repair:
+        """Changes configurations until they have a property."""
+        return Repair(self.profile, self.catalogue.lists)
+
+    @cached_property
     def theory(self) -> list[z3.BoolRef]:
         """What is known of every input."""
         return [*self.catalogue.inputs.axioms, *self.catalogue.meaning]
@@ -139,6 +149,9 @@ class _Teeth:
         for sample in known:
             if bool(fires(sample.values)) != (index in sample.violated):
                 return self._killed(mutant.name, sample.values), None
+        found = self._drawn(index, fires)
+        if found is not None:
+            return self._killed(mutant.name, found), None
         breaks = self.catalogue.breaks(mutant.when, mutant.requires)
         mutated = self.catalogue.heard(index, breaks)
         marks = self.catalogue.marks
@@ -156,12 +169,28 @@ class _Teeth:
             changed = bool(fires(values)) != (index in violated)
             return changed and is_question(self.profile, values)
 
-        found = find(
+        proposed = find(
             self.catalogue, prover.solver("laws"), differs, noticed, deadline.sooner(ENOUGH)
         )
-        if found.values is None:
+        if proposed.values is None:
             return Mutant(mutant.name, "survived"), None
-        return self._killed(mutant.name, found.values), None
+        return self._killed(mutant.name, proposed.values), None
+
+    def _drawn(self, index: int, fires: Callable[[Values], Any]) -> Values | None:
+        """A configuration that tells the rule from its mutant, drawn at random near examples.
+
+        Where earlier rules are violated as well, it is changed until none is.
+        """
+        rule, profile = self.profile.rules[index], self.profile
+        lines = prologue(profile.fields, rule.nodes)
+        original = compiled("original", [*lines, f"return {violated_source(*rule.nodes)}"])
+        starts = [profile.config(e).values for e in (rule.example.rejects, rule.example.instead)]
+
+        def differs(values: Values) -> bool:
+            return bool(fires(values)) != bool(original(values)) and is_question(profile, values)
+
+        telling = islice(filter(differs, self.repair.drawn(starts, rule.reads)), ENOUGH_DRAWN)
+        return self.repair.found(telling, differs, ({*range(index), *profile.legality} - {index}))
 
     def _killed(self, name: str, values: Values) -> Mutant:
         return Mutant(name, "killed", off_default(self.profile, values))
@@ -224,15 +253,17 @@ class _Teeth:
         return next((r.reads for r in self.profile.rules if r.id == rule), frozenset())
 
     def _near_example(self, name: str, noticed: Callable[[Values], bool]) -> Values | None:
-        """A configuration two changes away from an example of the rule."""
+        """A configuration two changes away from an example of the rule, or a few random ones."""
         for rule in self.profile.rules:
             if rule.id == name:
-                for example in (rule.example.rejects, rule.example.instead):
-                    start = self.profile.config(example).values
+                sides = (rule.example.rejects, rule.example.instead)
+                starts = [self.profile.config(side).values for side in sides]
+                for start in starts:
                     for once in neighbours(self.profile, start, rule.reads):
                         for twice in neighbours(self.profile, once, rule.reads):
                             if noticed(twice):
                                 return twice
+                return next(filter(noticed, self.repair.drawn(starts, rule.reads)), None)
         return None
 
 
