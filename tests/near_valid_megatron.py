@@ -92,6 +92,7 @@ NAMES = {
     "mtp_layers": "mtp_num_layers",
     "mla": "multi_latent_attention",
     "bias_linear": "add_bias_linear",
+    "linear_attention_freq": "linear_attention_freq",
     "untie_embeddings": "untie_embeddings_and_output_weights",
     "transformer_impl": "transformer_impl",
     "compute_capability": "device_arch_version",

@@ -148,7 +148,7 @@ def _trouble(folder: Path, error: OSError) -> FileTrouble:
 
 
 def answer(
-    profile: str,
+    profile: Profile,
     found: Sequence[Result],
     seconds: float,
     against: str | None,
@@ -175,6 +175,10 @@ def show(answer: Proofs, *, verbose: bool) -> None:
     show_table(screen, headings, rows)
     if answer.recheck is not None:
         _show_recheck(screen, answer.recheck)
+    for position, (name, why) in enumerate((answer.out_of_reach or {}).items()):
+        screen.entry("beyond" if position == 0 else "", f"{name}, at its default here: {why}")
+    for position, words in enumerate(answer.assumed or ()):
+        screen.entry("assumed" if position == 0 else "", words)
     for each in answer.obligations:
         if verbose or each.status != "proved":
             _show_one(screen, answer.profile, each, verbose=verbose)

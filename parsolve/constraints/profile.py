@@ -210,6 +210,12 @@ class Profile:
     """Rules that are never violated alone, each with rules one of which then is violated too."""
     reference: str = ""
     """The imperative validator of the same rules, written by other hands: module:callable."""
+    reference_needs: Mapping[str, int] = dataclass_field(default_factory=dict)
+    """Optional numbers without which it says nothing, each with a usual value."""
+    reference_takes: tuple[InputCheck, ...] = ()
+    """What else it takes for granted."""
+    out_of_reach: Mapping[str, str] = dataclass_field(default_factory=dict)
+    """Fields that are at their default wherever it is compared for all sizes, and why."""
 
     @cached_property
     def field_of(self) -> Mapping[str, Field]:

@@ -1489,7 +1489,9 @@ def _model(r: _Run) -> None:
     c = r.config
     tp = c.tensor_model_parallel_size
     if any(count > 0 for row in r.layers_per_stage for count in row):
-        if not c.multi_latent_attention:
+        if c.multi_latent_attention:
+            _core_attention(c)
+        else:
             _attention(r)
         if r.num_experts is None:
             _divide("ffn-not-divisible", r.ffn_hidden_size, tp)
@@ -1514,11 +1516,16 @@ def _attention(r: _Run) -> None:
     tp = c.tensor_model_parallel_size
     if r.query_groups < tp:
         _divide("heads-not-divisible-by-groups", c.num_attention_heads, r.query_groups)
+    _core_attention(c)
+    width = (c.num_attention_heads + 2 * r.query_groups) * r.kv_channels
+    _divide("attention-width-not-divisible", width, tp)
+
+
+def _core_attention(c: Config) -> None:
+    """Refuse to split a sequence without Transformer Engine, latent attention or not."""
     if c.transformer_impl == "local" and c.context_parallel_size > 1:
         where = "megatron/core/transformer/dot_product_attention.py:58 __init__"
         raise _Refused("local-attention-with-cp", where, f"cp {c.context_parallel_size}")
-    width = (c.num_attention_heads + 2 * r.query_groups) * r.kv_channels
-    _divide("attention-width-not-divisible", width, tp)
 
 
 def _wrapping(r: _Run) -> None:
@@ -1592,7 +1599,7 @@ def _attention_library(r: _Run) -> None:
     """
     c = r.config
     cp = c.context_parallel_size
-    if c.transformer_impl != "transformer_engine" or cp == 1 or c.multi_latent_attention:
+    if c.transformer_impl != "transformer_engine" or cp == 1:
         return
     where = "transformer_engine/pytorch/attention/dot_product_attention/context_parallel.py"
     tp = c.tensor_model_parallel_size

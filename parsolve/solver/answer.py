@@ -351,12 +351,16 @@ class Proofs:
     """Statements about the rules, for all sizes; ``status`` is proved only if all are.
 
     ``against`` names the validator that the rules were compared with, where it was the user's.
+    Where it is the profile's own, ``out_of_reach`` names fields that stay at their default, and
+    why, and ``assumed`` says what is taken for granted.
     """
 
     profile: str
     status: Literal["proved", "refuted", "undecided"]
     seconds: float
     obligations: tuple[Proof, ...]
+    out_of_reach: Fields | None = None
+    assumed: tuple[str, ...] | None = None
     against: str | None = None
     recheck: Recheck | None = None
     answer: Literal["proofs"] = "proofs"

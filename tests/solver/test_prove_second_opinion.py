@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import z3
 
+from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Misuse
 from parsolve.solver.answer import Recheck
 from parsolve.solver.prove.answers import proof, proofs, together
@@ -48,7 +49,7 @@ def test_what_it_does_not_decide_is_unknown() -> None:
 def test_a_contradiction_refutes_whatever_was_proved() -> None:
     second = Recheck(solver="cvc5", confirmed=0, unknown=0, contradicted=("x",))
     assert together(["proved"], second) == "refuted"
-    assert proofs("halo", [proof(result())], 0.0, recheck=second).status == "refuted"
+    assert proofs(PROFILES["halo"], [proof(result())], 0.0, recheck=second).status == "refuted"
     assert together(["proved", "undecided"]) == "undecided"
     assert together(["undecided", "refuted"]) == "refuted"
     assert together(["proved"]) == "proved"

@@ -100,7 +100,7 @@ def prove(
     second = proving.second_opinion(asked, solver) if solver else None
     if emit:
         proving.written(asked, emit)
-    answer = proving.answer(chosen.name, results, time.perf_counter() - started, against, second)
+    answer = proving.answer(chosen, results, time.perf_counter() - started, against, second)
     if format is Format.TEXT:
         proving.show(answer, verbose=verbose)
         raise typer.Exit(EXIT[answer.status])

@@ -5,7 +5,7 @@ Source: the megatron-core wheel of that version, files and lines as each rule sa
 
 from itertools import combinations
 
-from parsolve.constraints.formula import implies
+from parsolve.constraints.formula import all_of, implies, one_of
 from parsolve.constraints.locality import PREFERENCES
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
@@ -87,6 +87,37 @@ MEGATRON = Profile(
     implied=IMPLIED,
     lists=lists,
     splits=SPLITS,
+    reference="parsolve.reference.megatron_fields:validate",
+    reference_needs={
+        f.num_hidden_layers.name: 16,
+        f.hidden_size.name: 1024,
+        f.num_attention_heads.name: 16,
+        f.seq_length.name: 4096,
+        f.intermediate_size.name: 4096,
+        f.head_dim.name: 64,
+        f.cuda_device_max_connections.name: 1,
+    },
+    reference_takes=(
+        InputCheck(
+            implies(f.num_experts == 0, f.model_kind == "dense"),
+            "where nothing says how many experts there are, Megatron takes it that there are none",
+        ),
+        InputCheck(
+            implies(f.optimizer_instances > 1, all_of(q.distributed_optimizer, ~q.is_emerging)),
+            "instances of no distributed optimizer are a hazard here, and refused by the validator",
+        ),
+        InputCheck(
+            one_of(f.cp_comm_type, ("p2p", "all_gather", "a2a", "a2a+p2p")),
+            "an exchange that nobody knows is a hazard here, and refused by the validator",
+        ),
+    ),
+    out_of_reach={
+        f.pipeline_layout.name: "a text; its stages are no numbers",
+        f.hierarchical_cp_sizes.name: "a list; the product of its entries is no formula",
+        f.recompute_modules.name: "a list of labels",
+        f.single_grouped_weight.name: "needs an argument that is no field: the operator fuser",
+        f.batch_invariant.name: "the validator does not know it",
+    },
     prefers=PREFERENCES,
     nodes="num_nodes",
     node="gpus_per_node",

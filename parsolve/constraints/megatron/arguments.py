@@ -85,7 +85,7 @@ BATCH = (
     refusal(
         "micro-batch-not-positive",
         arguments(676),
-        any_of(f.micro_batch == 0, f.micro_batch >= 1),
+        any_of(~f.given(f.micro_batch), f.micro_batch >= 1),
         "A micro-batch holds at least one sequence.",
         "Use a positive micro-batch.",
         {"micro_batch": -1},
@@ -94,7 +94,7 @@ BATCH = (
     refusal(
         "global-batch-not-positive",
         arguments(687),
-        any_of(f.requested_global_batch == 0, f.requested_global_batch >= 1),
+        any_of(~f.given(f.requested_global_batch), f.requested_global_batch >= 1),
         "A step takes at least one sequence.",
         "Use a positive global batch.",
         {"requested_global_batch": -1},
@@ -482,8 +482,26 @@ MODEL = (
         {"seq_length": 32_768, "max_position_embeddings": 32_768},
         all_of(f.max_position_embeddings > 0, f.seq_length > 0),
     ),
+    refusal(
+        "grouped-gemm-on-old-gpu",
+        arguments(1340),
+        f.compute_capability >= 8,
+        "Grouped products of experts need an Ampere GPU or a newer one.",
+        "Leave --moe-grouped-gemm out.",
+        {"grouped_gemm": True, "compute_capability": 7},
+        {"grouped_gemm": True},
+        f.grouped_gemm,
+    ),
 )
 
+DELAYED: Given = {
+    "ep_size": 2,
+    "num_experts": 8,
+    "bias_linear": False,
+    "overlap_ep": True,
+    "dispatcher": "alltoall",
+    "delay_wgrad": True,
+}
 DISTRIBUTED: Given = {
     "tp_size": 2,
     "distribute_saved_activations": True,
@@ -653,7 +671,7 @@ EXPERTS = (
         "The model has no experts to spread.",
         "Use ep 1, or give the number of experts.",
         {"ep_size": 2, "model_kind": "dense"},
-        {"ep_size": 2, "model_kind": "moe"},
+        {"ep_size": 2, "num_experts": 8, "bias_linear": False},
         f.model_kind == "dense",
     ),
     refusal(
@@ -758,6 +776,16 @@ OPTIMIZER = (
             "distributed_optimizer": True,
         },
         f.optimizer_offload,
+    ),
+    refusal(
+        "delayed-wgrad-with-local-transformer",
+        arguments(1823),
+        f.transformer_impl == "transformer_engine",
+        "Only Transformer Engine can compute gradients of weights later.",
+        "Use --transformer-impl transformer_engine.",
+        {**DELAYED, "transformer_impl": "local"},
+        DELAYED,
+        f.delay_wgrad,
     ),
     refusal(
         "mla-with-query-groups",

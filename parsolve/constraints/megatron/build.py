@@ -33,7 +33,12 @@ GROUPS = (
         f.optimizer_instances == 1,
         "Weights that are gathered again know one replica of the optimizer's state only.",
         "Use one instance, or no further weight shards.",
-        {"weight_shards": 2, "requested_global_batch": 8, "optimizer_instances": 2},
+        {
+            "weight_shards": 2,
+            "requested_global_batch": 8,
+            "optimizer_instances": 2,
+            "distributed_optimizer": True,
+        },
         {"weight_shards": 2, "requested_global_batch": 8},
         any_of(q.gtp_size > 1, q.expert_gtp_size > 1),
     ),

@@ -64,6 +64,9 @@ PARALLEL = (
     ),
 )
 
+DELTA_NET: Given = {"attention_variant": "gated_delta_net", "linear_attention_freq": 4}
+_is_delta_net = f.attention_variant == "gated_delta_net"
+
 HEADS = (
     _refusal(
         "heads-not-divisible-by-tp",
@@ -89,6 +92,26 @@ HEADS = (
         q.num_query_groups > 0,
     ),
     _refusal(
+        "linear-attention-without-frequency",
+        config(1349),
+        f.linear_attention_freq > 0,
+        "Nothing says which layers have linear attention.",
+        "Give the frequency.",
+        {"attention_variant": "gated_delta_net"},
+        DELTA_NET,
+        _is_delta_net,
+    ),
+    _refusal(
+        "linear-value-heads-not-shared-equally",
+        config(1368),
+        divides(largest(1, q.linear_key_heads), q.linear_value_heads),
+        "Every key head of gated delta net serves equally many value heads.",
+        "Use a multiple of the key heads.",
+        {**DELTA_NET, "linear_value_heads": 24},
+        DELTA_NET,
+        _is_delta_net,
+    ),
+    _refusal(
         "linear-attention-heads-not-divisible",
         config(1375, 1379),
         all_of(
@@ -97,9 +120,19 @@ HEADS = (
         ),
         "Gated delta net splits its key and value heads over tensor and context ranks.",
         "Use tp * cp that divides both.",
-        {"world_size": 24, "tp_size": 3, "attention_variant": "gated_delta_net"},
-        {"world_size": 24, "tp_size": 4, "attention_variant": "gated_delta_net"},
-        f.attention_variant == "gated_delta_net",
+        {**DELTA_NET, "world_size": 24, "tp_size": 3},
+        {**DELTA_NET, "world_size": 24, "tp_size": 4},
+        _is_delta_net,
+    ),
+    _refusal(
+        "sparse-attention-with-bias",
+        config(1386),
+        ~f.bias_linear,
+        "Sparse attention (DSA) is made of linear layers without biases.",
+        "Use --disable-bias-linear.",
+        {"attention_variant": "dsa"},
+        {"attention_variant": "dsa", "bias_linear": False},
+        f.attention_variant == "dsa",
     ),
 )
 
@@ -213,14 +246,14 @@ RECOMPUTE = (
     _refusal(
         "delta-net-recompute-without-delta-net",
         config(1799),
-        f.attention_variant == "gated_delta_net",
+        _is_delta_net,
         "There is no gated delta net.",
         "Use other modules.",
         {"recompute": "selective", "recompute_modules": ["gdn_norm_out"]},
         {
             "recompute": "selective",
             "recompute_modules": ["gdn_norm_out"],
-            "attention_variant": "gated_delta_net",
+            **DELTA_NET,
         },
         all_of(f.recompute == "selective", f.recompute_modules.has("gdn_norm_out")),
     ),
@@ -258,7 +291,7 @@ DISPATCH = (
         "There are no experts that the width would be that of.",
         "Leave the experts' width out, or give the number of experts.",
         {"moe_intermediate_size": 1408, "model_kind": "dense"},
-        {"moe_intermediate_size": 1408, "model_kind": "moe"},
+        {"moe_intermediate_size": 1408, "num_experts": 8, "bias_linear": False},
         f.model_kind == "dense",
     ),
     _refusal(
@@ -450,11 +483,11 @@ SPLIT = (
     _stage(
         "first-stage-without-layers",
         1998,
-        any_of(f.first_stage_layers == 0, f.first_stage_layers >= 1),
+        f.first_stage_layers >= 1,
         "The first stage has a layer, or its number is left out.",
         {"first_stage_layers": -1},
         {"first_stage_layers": 5},
-        f.first_stage_layers != 0,
+        f.given(f.first_stage_layers),
     ),
     _stage(
         "first-stage-not-whole-chunks",
@@ -468,11 +501,11 @@ SPLIT = (
     _stage(
         "last-stage-without-layers",
         2017,
-        any_of(f.last_stage_layers == 0, f.last_stage_layers >= 1),
+        f.last_stage_layers >= 1,
         "The last stage has a layer, or its number is left out.",
         {"last_stage_layers": -1},
         {"last_stage_layers": 5},
-        f.last_stage_layers != 0,
+        f.given(f.last_stage_layers),
     ),
     _stage(
         "last-stage-not-whole-chunks",
@@ -605,6 +638,16 @@ EXPERTS = (
         {**MOE, "router_group_topk": 2},
         {**MOE, "router_group_topk": 2, "router_groups": 4},
         f.router_group_topk > 0,
+    ),
+    _refusal(
+        "router-groups-without-experts",
+        config(2349),
+        f.router_group_topk == 0,
+        "There are no experts to group: Megatron fails on dividing nothing.",
+        "Leave --moe-router-group-topk out.",
+        {"model_kind": "dense", "router_group_topk": 2, "router_groups": 4},
+        {**MOE, "router_group_topk": 2, "router_groups": 4},
+        all_of(f.model_kind == "dense", f.router_groups > 0),
     ),
     _refusal(
         "experts-not-divisible-by-router-groups",

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 from parsolve.constraints.fields import (
     LARGEST_CLUSTER,
+    LARGEST_SIZE,
     Choice,
     Flag,
     Size,
     Sizes,
 )
+from parsolve.constraints.formula import Formula
 from parsolve.constraints.megatron.labels import Labels
 from parsolve.constraints.megatron.pipeline_layout import PipelineLayout
 from parsolve.constraints.memory import facts, policy
@@ -23,6 +25,15 @@ RECOMPUTE = "Recompute and offload"
 EXPERTS = "Mixture of experts"
 MODEL = "Model"
 RUN = "Training run"
+
+
+NOT_GIVEN = -LARGEST_SIZE - 1
+"""Below every number that anyone can give, of which Megatron judges 0 and less itself."""
+
+
+def given(field: Size) -> Formula:
+    """Whether the number is given at all."""
+    return field != field.unset
 
 
 def _count(name: str, panel: str, launch: str, about: str, *, flag: str = "") -> Size:
@@ -232,6 +243,7 @@ first_stage_layers = Size(
     default=None,
     optional=True,
     minimum=1,
+    unset=NOT_GIVEN,
     checked=True,
     panel=PIPELINE,
     flag="first-stage-layers",
@@ -243,6 +255,7 @@ last_stage_layers = Size(
     default=None,
     optional=True,
     minimum=1,
+    unset=NOT_GIVEN,
     checked=True,
     panel=PIPELINE,
     flag="last-stage-layers",
@@ -301,6 +314,7 @@ def _batch(name: str, launch: str, about: str, *also: str, tried: tuple[int, ...
         default=None,
         optional=True,
         minimum=1,
+        unset=NOT_GIVEN,
         checked=True,
         panel=BATCH,
         flag=launch.removesuffix("-size"),
@@ -330,14 +344,12 @@ decrease_batch = _switch(
     "decrease-batch-size-if-needed",
     "Round the global batch down to a multiple of micro-batch times dp.",
 )
-eval_micro_batch = _batch(
-    "eval_micro_batch", "eval-micro-batch-size", "Micro-batch of evaluation.",
-    "eval_micro_batch_size",
-)  # fmt: skip
-eval_global_batch = _batch(
-    "eval_global_batch", "eval-global-batch-size", "Global batch of evaluation.",
-    "eval_global_batch_size",
-)  # fmt: skip
+eval_micro_batch = _count(
+    "eval_micro_batch", BATCH, "eval-micro-batch-size", "Micro-batch of evaluation."
+)
+eval_global_batch = _count(
+    "eval_global_batch", BATCH, "eval-global-batch-size", "Global batch of evaluation."
+)
 seq_length = Size(
     "seq_length",
     default=None,
@@ -756,6 +768,13 @@ attention_variant = Choice(
     flag="experimental-attention-variant",
     launch="experimental-attention-variant",
     about="Experimental attention.",
+)
+linear_attention_freq = _shape(
+    "linear_attention_freq",
+    "linear-attention-freq",
+    "linear-attention-freq",
+    "Gated delta net: one layer of so many keeps ordinary attention.",
+    implied=True,
 )
 linear_key_heads = _shape(
     "linear_key_heads",

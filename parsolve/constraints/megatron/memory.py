@@ -61,7 +61,7 @@ ACCOUNT = account(
         *traffic.QUANTITIES,
     ),
     assumptions=assumptions(
-        f.micro_batch, (f.requested_global_batch == 0, "one micro-batch per rank and step")
+        f.micro_batch, (~f.given(f.requested_global_batch), "one micro-batch per rank and step")
     ),
     needs=needs(f.seq_length, f.seq_length),
     levers=tuple(

@@ -36,7 +36,7 @@ ASSUMED = (
     ),
     Notice(
         id="micro-batch-assumed",
-        when=f.micro_batch == 0,
+        when=~f.given(f.micro_batch),
         reason="micro_batch was not given: 1 is assumed; Megatron asks for it.",
         source=arguments(675),
     ),
@@ -80,7 +80,7 @@ CHANGES = (
     ),
     _change(
         "global-batch-defaulted",
-        f.requested_global_batch == 0,
+        ~f.given(f.requested_global_batch),
         "global_batch was not given, so it becomes one micro-batch for each data-parallel rank.",
         arguments(683),
     ),
@@ -190,7 +190,7 @@ HAZARDS = (
     ),
     Notice(
         id="optimizer-instances-without-distributed-optimizer",
-        when=all_of(f.optimizer_instances > 1, ~q.distributed_optimizer),
+        when=all_of(f.optimizer_instances > 1, ~all_of(q.distributed_optimizer, ~q.is_emerging)),
         reason="There is no sharded state to replicate: Megatron stops when it wraps the model "
         "for data parallelism. Use the distributed optimizer, or one instance.",
         source=DDP,

@@ -142,7 +142,7 @@ micro_batch = Named(
 _samples = samples_per_pass(micro_batch, data_parallel_size)
 asked_batch = Named(
     "asked_batch",
-    if_(f.requested_global_batch == 0, _samples, f.requested_global_batch),
+    if_(f.given(f.requested_global_batch), f.requested_global_batch, _samples),
     about="Samples per optimizer step, before rounding; one micro-batch each where none is asked.",
 )
 per_pass = Named(
@@ -160,7 +160,7 @@ microbatches = Named(
 _batch = global_batch(per_pass, microbatches)
 eval_sequences = Named(
     "eval_sequences",
-    if_(f.eval_micro_batch == 0, micro_batch, largest(1, f.eval_micro_batch)) * data_parallel_size,
+    if_(f.eval_micro_batch == 0, micro_batch, f.eval_micro_batch) * data_parallel_size,
     about="Sequences of one forward pass of evaluation.",
 )
 eval_global_batch = Named(
@@ -171,6 +171,7 @@ eval_global_batch = Named(
 
 # --- the pipeline: layers by rank and chunk -------------------------------------------------------
 
+_first, _last = f.first_stage_layers, f.last_stage_layers
 counted_layers = Named(
     "counted_layers",
     f.num_hidden_layers + if_(f.account_for_embedding, 1, 0) + if_(f.account_for_loss, 1, 0),
@@ -178,7 +179,7 @@ counted_layers = Named(
 )
 is_uneven = NamedFormula(
     "is_uneven",
-    any_of(f.first_stage_layers != 0, f.last_stage_layers != 0),
+    any_of(f.given(_first), f.given(_last)),
     about="The first or the last stage has a number of layers of its own.",
 )
 has_layout = NamedFormula(
@@ -202,12 +203,12 @@ is_interleaved = NamedFormula(
 )
 middle_stages = Named(
     "middle_stages",
-    f.pp_size - if_(f.first_stage_layers != 0, 1, 0) - if_(f.last_stage_layers != 0, 1, 0),
+    f.pp_size - if_(f.given(_first), 1, 0) - if_(f.given(_last), 1, 0),
     about="Pipeline ranks whose number of layers is not stated.",
 )
 middle_layers = Named(
     "middle_layers",
-    f.num_hidden_layers - f.first_stage_layers - f.last_stage_layers,
+    f.num_hidden_layers - if_(f.given(_first), _first, 0) - if_(f.given(_last), _last, 0),
     about="Layers that those ranks share.",
 )
 layers_per_stage = Named(

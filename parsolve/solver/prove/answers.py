@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Fields, Mistake, Proof, Proofs, Recheck
+from parsolve.solver.prove import completeness
 from parsolve.solver.prove.obligation import Status
 from parsolve.solver.prove.run import Result
 
@@ -31,7 +33,7 @@ def proof(result: Result) -> Proof:
 
 
 def proofs(
-    profile: str,
+    profile: Profile,
     found: Sequence[Proof],
     seconds: float,
     *,
@@ -39,11 +41,18 @@ def proofs(
     recheck: Recheck | None = None,
 ) -> Proofs:
     """All results together."""
+    compares = any(each.name.startswith(completeness.FAMILY) for each in found)
+    held = profile.out_of_reach if compares else {}
+    needs = ", ".join(profile.reference_needs)
+    taken = [check.message for check in profile.reference_takes]
+    assumed = ((f"given: {needs}",) if needs else ()) + tuple(taken)
     return Proofs(
-        profile=profile,
+        profile=profile.name,
         status=together((each.status for each in found), recheck),
         seconds=round(seconds, 3),
         obligations=tuple(found),
+        out_of_reach=Fields(held) if held else None,
+        assumed=assumed if compares and assumed else None,
         against=against,
         recheck=recheck,
     )

@@ -14,13 +14,15 @@ from typing import Any
 
 import z3
 
+from parsolve.constraints.fields import FieldError, Size
 from parsolve.constraints.formula import Named, NamedFormula
 from parsolve.constraints.profile import Profile
+from parsolve.constraints.rule import Example, Rule
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.differences import LARGEST_SWEPT, Difference, Differences
 from parsolve.solver.prove.instances import off_default
-from parsolve.solver.prove.obligation import Finding, Obligation
+from parsolve.solver.prove.obligation import Finding, Goal, Obligation
 from parsolve.solver.prove.prover import STEPS, Prover
 from parsolve.solver.prove.validator import Executed, Validator, loaded
 from parsolve.solver.symbolic.execute import Gap
@@ -32,7 +34,40 @@ FAMILY = "completeness"
 def obligations(profile: Profile) -> Iterator[Obligation]:
     """Completeness and soundness against the profile's own reference validator."""
     if profile.reference:
-        yield from Comparison(profile, Validator(loaded(profile.reference), profile)).obligations()
+        asked = _as_known(profile)
+        yield from Comparison(asked, Validator(loaded(profile.reference), asked)).obligations()
+
+
+def _as_known(profile: Profile) -> Profile:
+    """The profile as its reference knows it: what that takes for granted is so."""
+    needs = profile.reference_needs
+    fields = tuple(
+        dataclasses.replace(field, optional=False, default=needs[field.name])
+        if field.name in needs and isinstance(field, Size)
+        else field
+        for field in profile.fields
+    )
+    taken = (*profile.input_checks, *profile.reference_takes)
+    known = dataclasses.replace(profile, fields=fields, input_checks=taken)
+    rules = tuple(_with_kind(known, rule) for rule in profile.rules)
+    return dataclasses.replace(known, rules=rules)
+
+
+def _with_kind(profile: Profile, rule: Rule) -> Rule:
+    """The rule with examples that are questions: where a model's kind must be said, it is."""
+
+    def said(given: Mapping[str, object]) -> Mapping[str, object]:
+        kinds = [{offer.given: offer.otherwise} for offer in profile.offers]
+        for kind in ({}, *kinds):
+            try:
+                profile.config({**kind, **given})
+            except FieldError:
+                continue
+            return {**kind, **given}
+        return given
+
+    example = Example(rejects=said(rule.example.rejects), instead=said(rule.example.instead))
+    return dataclasses.replace(rule, example=example)
 
 
 class Comparison:
@@ -176,9 +211,30 @@ class Comparison:
 
     def _accepts(self, deadline: Deadline) -> Finding:
         accepted = _formula(self.executed.accepted)
-        return self._equivalent(
+        parts = () if self.executed.names_rules else self._learn_by_parts(deadline)
+        found = self._equivalent(
             "accepts", self.catalogue.accepted, accepted, deadline, lambda d: d.verdicts_differ
         )
+        return dataclasses.replace(found, goals=(*parts, *found.goals))
+
+    def _learn_by_parts(self, deadline: Deadline) -> tuple[Goal, ...]:
+        """What each exit and each rule by itself excludes; the whole follows more easily."""
+        accepted = _formula(self.executed.accepted)
+        excluded = [
+            z3.And(self.catalogue.accepted, _formula(exit_.condition))
+            for exit_ in self.executed.exits
+        ]
+        excluded += [
+            z3.And(self.catalogue.first(index), accepted)
+            for index in range(len(self.profile.rules))
+        ]
+        goals = []
+        for each in excluded:
+            verdict = self.prover.refute("accepts by parts", each, deadline=deadline)
+            if verdict.proved:
+                self.prover.learn(z3.Not(each))
+                goals.append(verdict.goal)
+        return tuple(goals)
 
     def _crashes(self, deadline: Deadline) -> Finding:
         goals = []

@@ -38,7 +38,8 @@ class Inputs:
                 return [] if field.checked else self.encoder.legal(field)
             case Size():
                 value, absent = z3.Int(field.name), self.absent(field)
-                lowest = [] if field.checked else [value >= field.minimum]
+                least = -field.maximum if field.checked else field.minimum
+                lowest = [value >= least] if least > field.unset or not field.checked else []
                 if absent is None:
                     return lowest
                 return [

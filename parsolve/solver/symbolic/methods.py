@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+
+import z3
 
 from parsolve.solver.symbolic.collect import (
     VIEWS,
@@ -34,6 +36,7 @@ from parsolve.solver.symbolic.terms import plus
 from parsolve.solver.symbolic.values import (
     Condition,
     Items,
+    Label,
     Method,
     Mutable,
     Refused,
@@ -79,6 +82,32 @@ def _own(owner: Value) -> Mutable:
 
 
 # --- texts --------------------------------------------------------------------------------
+
+
+@METHODS.of(str)
+def _lower(machine: Core, state: State, owner: Value) -> Value:  # noqa: ARG001  (as all methods)
+    return _changed(machine, owner, str.lower)
+
+
+@METHODS.of(str)
+def _replace(machine: Core, state: State, owner: Value, old: Value, new: Value) -> Value:  # noqa: ARG001
+    if not (isinstance(old, str) and isinstance(new, str)):
+        message = "replacing by an unknown text"
+        raise Unsupported(message)
+    return _changed(machine, owner, lambda text: text.replace(old, new))
+
+
+def _changed(machine: Core, owner: Value, change: Callable[[str], str]) -> Value:
+    """The text changed: for each one that anything is compared with; others become any text."""
+    if isinstance(owner, str):
+        return change(owner)
+    if not isinstance(owner, Label):
+        message = f"changing {described(owner)}"
+        raise Unsupported(message)
+    code: z3.ArithRef = z3.FreshInt("changed text")
+    for text, number_ in list(machine.labels.numbers.items()):
+        code = z3.If(owner.code == number_, machine.labels.of(change(text)), code)
+    return Label(code)
 
 
 @METHODS.of(str)
