@@ -917,6 +917,21 @@ def _config(r: _Run) -> None:
     _expert_overlap(r)
     _delayed_gradients(r)
     _context_types(r)
+    _optimizer(r)
+
+
+def _optimizer(r: _Run) -> None:
+    """Check the optimizer's own object, which is made before any group (`optimizer_config.py`)."""
+    c = r.config
+    sharded = r.use_distributed_optimizer
+    place = "megatron/core/optimizer/optimizer_config.py:{} __post_init__"
+    if c.use_precision_aware_optimizer:
+        if r.optimizer != "adam":
+            raise _Refused("precision-aware-optimizer", place.format(432), r.optimizer)
+        if not sharded:
+            raise _Refused("precision-aware-unsharded", place.format(435), "not sharded")
+    elif c.main_grads_dtype != "fp32":
+        raise _Refused("low-precision-gradients", place.format(471), c.main_grads_dtype)
 
 
 def _parallel(r: _Run) -> None:
@@ -1496,6 +1511,7 @@ def _model(r: _Run) -> None:
         if r.num_experts is None:
             _divide("ffn-not-divisible", r.ffn_hidden_size, tp)
         else:
+            _dispatcher(r)
             _divide(
                 "expert-ffn-not-divisible",
                 r.moe_ffn_hidden_size or r.ffn_hidden_size,
@@ -1504,6 +1520,19 @@ def _model(r: _Run) -> None:
             if c.moe_shared_expert_intermediate_size is not None:
                 _divide("shared-ffn-not-divisible", c.moe_shared_expert_intermediate_size, tp)
     _wrapping(r)
+
+
+def _dispatcher(r: _Run) -> None:
+    """Make the token dispatcher, before any expert (`moe/token_dispatcher.py`)."""
+    c = r.config
+    alone = r.expert_tensor_parallel_size * c.expert_model_parallel_size == 1
+    if (
+        c.moe_token_dispatcher_type == "flex"
+        and c.moe_flex_dispatcher_backend == "deepep"
+        and alone
+    ):
+        where = "megatron/core/transformer/moe/token_dispatcher.py:1770 __init__"
+        raise _Refused("deepep-alone", where, "one rank holds all experts")
 
 
 def _attention(r: _Run) -> None:
@@ -1523,7 +1552,12 @@ def _attention(r: _Run) -> None:
 
 def _core_attention(c: Config) -> None:
     """Refuse to split a sequence without Transformer Engine, latent attention or not."""
-    if c.transformer_impl == "local" and c.context_parallel_size > 1:
+    if c.transformer_impl != "local":
+        return
+    if c.multi_latent_attention:
+        where = "megatron/core/transformer/spec_utils.py:120 build_module"
+        raise _Refused("local-latent-attention", where, "widths of keys and values")
+    if c.context_parallel_size > 1:
         where = "megatron/core/transformer/dot_product_attention.py:58 __init__"
         raise _Refused("local-attention-with-cp", where, f"cp {c.context_parallel_size}")
 
@@ -1542,14 +1576,6 @@ def _wrapping(r: _Run) -> None:
     if wraps and c.num_distributed_optimizer_instances > 1 and not sharded:
         where = "megatron/core/distributed/distributed_data_parallel.py:294 __init__"
         raise _Refused("instances-unsharded", where, "no distributed optimizer")
-    place = "megatron/core/optimizer/optimizer_config.py:{} __post_init__"
-    if c.use_precision_aware_optimizer:
-        if r.optimizer != "adam":
-            raise _Refused("precision-aware-optimizer", place.format(432), r.optimizer)
-        if not sharded:
-            raise _Refused("precision-aware-unsharded", place.format(435), "not sharded")
-    elif c.main_grads_dtype != "fp32":
-        raise _Refused("low-precision-gradients", place.format(471), c.main_grads_dtype)
 
 
 # First step: what only a running step finds.

@@ -90,7 +90,11 @@ first_in_flight = quantity(
         q.virtual_stages,
         smallest(
             _all,
-            f.pp_size * q.virtual_stages + if_(q.is_interleaved, f.pp_size - 1, 0),
+            if_(
+                q.is_interleaved,
+                (q.virtual_stages - 1) * q.microbatch_group_size + 2 * f.pp_size - 1,
+                f.pp_size,
+            ),
         ),
     ),
     "Chunks of layers with saved activations on the first stage.",
@@ -100,7 +104,7 @@ last_in_flight = quantity(
     if_(
         f.pp_size <= 1,
         first_in_flight,
-        smallest(_all, (q.virtual_stages - 1) * f.pp_size + 1),
+        smallest(_all, (q.virtual_stages - 1) * q.microbatch_group_size + 1),
     ),
     "Chunks of layers with saved activations on the last stage.",
 )

@@ -8,6 +8,8 @@ from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.arguments import LAYERS_KNOWN, Given, refusal
 from parsolve.constraints.megatron.sources import (
     CALCULATOR,
+    NO_MICRO_BATCH,
+    OPTIMIZER_CONFIG,
     config,
     layout,
     parallel_config,
@@ -30,7 +32,7 @@ BATCH = (
     ),
     refusal(
         "training-batch-rounded-to-nothing",
-        CALCULATOR,
+        NO_MICRO_BATCH,
         q.microbatches >= 1,
         "Rounded down to whole forward passes, nothing is left of the global batch.",
         "Use at least micro-batch * dp.",
@@ -735,8 +737,9 @@ OVERLAP = (
     _overlap(
         "with-moe-recompute",
         2698,
-        ~all_of(f.recompute == "selective", f.recompute_modules.has("moe")),
-        "A recomputed MoE layer would exchange its tokens again.",
+        ~f.recompute_modules.has("moe"),
+        "A recomputed MoE layer would exchange its tokens again. The list is read whether or not "
+        "modules are recomputed.",
         {"recompute": "selective", "recompute_modules": ["moe"]},
     ),
     _overlap(
@@ -810,6 +813,19 @@ CONTEXT = (
     ),
 )
 
+OPTIMIZER = (
+    _refusal(
+        "precision-aware-optimizer-without-sharding",
+        OPTIMIZER_CONFIG,
+        all_of(f.optimizer == "adam", q.distributed_optimizer),
+        "The precision-aware optimizer is a distributed Adam.",
+        "Use Adam with the distributed optimizer.",
+        {"precision_aware_optimizer": True},
+        {"precision_aware_optimizer": True, "distributed_optimizer": True},
+        f.precision_aware_optimizer,
+    ),
+)
+
 CONFIG = (
     *BATCH,
     *PARALLEL,
@@ -823,4 +839,5 @@ CONFIG = (
     *EXPERTS,
     *OVERLAP,
     *CONTEXT,
+    *OPTIMIZER,
 )

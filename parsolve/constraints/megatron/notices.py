@@ -8,6 +8,8 @@ from parsolve.constraints.megatron.sources import (
     DDP,
     DIVIDE,
     ENGINE,
+    GROUPED_EXPERTS,
+    NCCL_DISPATCH,
     arguments,
     block,
     config,
@@ -187,6 +189,26 @@ HAZARDS = (
         "Widths that were not given follow from the hidden size, and tp does not divide them: "
         "unless the model has others, it cannot be built.",
         DIVIDE,
+    ),
+    Notice(
+        id="nccl-dispatch-needs-rank-capacity",
+        when=all_of(q.is_moe, f.dispatcher == "flex", f.flex_backend == "ncclep"),
+        reason="Megatron stops when the dispatcher is made unless "
+        "--moe-expert-rank-capacity-factor is given.",
+        source=NCCL_DISPATCH,
+        kind="hazard",
+        launchable=False,
+    ),
+    Notice(
+        id="grouped-experts-with-bias",
+        when=all_of(
+            q.is_moe, f.grouped_gemm, f.bias_linear, f.transformer_impl == "transformer_engine"
+        ),
+        reason="Megatron stops when the experts are built unless --no-bias-dropout-fusion or "
+        "--disable-bias-linear is given.",
+        source=GROUPED_EXPERTS,
+        kind="hazard",
+        launchable=False,
     ),
     Notice(
         id="optimizer-instances-without-distributed-optimizer",

@@ -44,6 +44,12 @@ def layout(*lines: int) -> Source:
 
 SHARDS = Source(_PARALLEL_CONFIG, "resolve_tensor_parallel_weight_shards", (32, 37))
 CALCULATOR = Source("megatron/core/num_microbatches_calculator.py", "__init__", (381,))
+NO_MICRO_BATCH = Source("megatron/core/num_microbatches_calculator.py", "__init__", (390,))
+BUILD_MODULE = Source("megatron/core/transformer/spec_utils.py", "build_module", (120,))
+_DISPATCHER = "megatron/core/transformer/moe/token_dispatcher.py"
+FLEX_DISPATCHER = Source(_DISPATCHER, "__init__", (1770,))
+NCCL_DISPATCH = Source(_DISPATCHER, "__init__", (1564,))
+GROUPED_EXPERTS = Source("megatron/core/transformer/moe/experts.py", "__init__", (204,))
 DIVIDE = Source("megatron/core/utils.py", "ensure_divisibility", (558,))
 MOE_LAYER = Source("megatron/core/transformer/moe/moe_layer.py", "forward", (630,))
 SCATTER = Source("megatron/core/tensor_parallel/mappings.py", "_split_along_first_dim", (73,))
