@@ -194,6 +194,7 @@ def best(  # noqa: PLR0913
     maximize: str | Sequence[str] = (),
     minimize: str | Sequence[str] = (),
     objectives: Sequence[tuple[str, str]] = (),
+    prefer: str | Sequence[str] = (),
     pareto: bool = False,
     where: str | Sequence[str] = (),
     vary: str | Sequence[str] = (),
@@ -207,11 +208,11 @@ def best(  # noqa: PLR0913
 
     Objectives are lexicographic: ``objectives`` as pairs such as ``("dp", "maximize")`` in
     that order, or ``maximize`` first and then ``minimize``; with ``pareto``, the front
-    instead. Without any, the profile's own is maximised (halo: ``dp``). The rest as for
-    `solutions`.
+    instead. Without any, the profile's own is maximised (halo: ``dp``). ``prefer`` names what
+    stands above them all, such as ``"tp-in-domain"`` (megatron). The rest as for `solutions`.
     """
     from parsolve.solver.deadline import Deadline  # noqa: PLC0415
-    from parsolve.solver.query import QueryError  # noqa: PLC0415
+    from parsolve.solver.query import QueryError, preferred  # noqa: PLC0415
     from parsolve.solver.solve import best as find  # noqa: PLC0415
 
     _needs("limit", limit, int, type(None))
@@ -226,6 +227,7 @@ def best(  # noqa: PLR0913
     asked = [(text, direction == "maximize") for text, direction in objectives]
     asked += [(text, True) for text in _texts("maximize", maximize)]
     asked += [(text, False) for text in _texts("minimize", minimize)]
+    chosen = _profile(profile)
     query = _query(
         world,
         profile,
@@ -233,7 +235,7 @@ def best(  # noqa: PLR0913
         where,
         vary,
         fields,
-        asked or [(_profile(profile).objective, True)],
+        preferred(chosen, _texts("prefer", prefer)) + (asked or [(chosen.objective, True)]),
         pareto=pareto,
         model=model,
         gpu=gpu,

@@ -24,8 +24,8 @@ SUMMARIES = {
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
-    "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and what "
-    "it keeps.",
+    "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
+    "what it keeps.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
@@ -119,9 +119,10 @@ class FieldsCommand(TyperCommand):
             if typed[:2] != "--" or "--" + ctx.token_normalize_func(typed[2:]) in known:
                 continue
             word = typed[2:].removeprefix("no-")
-            if (field := counterpart(self.profile, word)) is not None and field.flag:
+            field = counterpart(self.profile, word)
+            if field is not None and f"--{field.flag}" in known:
                 ctx.fail(f"No such option: {typed}. Did you mean --{field.flag}?")
-            if whose := elsewhere(self.profile, word):
+            if field is None and (whose := elsewhere(self.profile, word)):
                 ctx.fail(f"No such option: {typed}{whose}.")
 
     def _refuse_contradictions(self, ctx: Any, args: list[str]) -> None:  # noqa: ANN401

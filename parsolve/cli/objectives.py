@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from parsolve.cli.options import UsageError
 from parsolve.constraints.profile import Profile
 
 PANEL = "Question"
@@ -56,16 +55,6 @@ Prefer = Annotated[
         rich_help_panel=PANEL,
     ),
 ]
-
-
-def preferred(profile: Profile, names: Sequence[str]) -> list[tuple[str, bool]]:
-    """Objectives that stand for what is preferred. Raises `UsageError` for an unknown name."""
-    for name in names:
-        if name not in profile.prefers:
-            known = ", ".join(profile.prefers) or "none"
-            message = f"the {profile.name} profile has no preference {name!r}; there are: {known}"
-            raise UsageError(message, param_hint="'--prefer'")
-    return [(profile.prefers[name], False) for name in names]
 
 
 def expanded(arguments: Sequence[str]) -> list[str]:

@@ -168,6 +168,18 @@ def domain(profile: Profile, name: str, world: int) -> tuple[Anything, ...]:
             assert_never(field)
 
 
+def preferred(profile: Profile, names: Sequence[str]) -> list[tuple[str, bool]]:
+    """Objectives that stand for what is preferred. Raises `QueryError` for an unknown name."""
+    for name in names:
+        if name not in profile.prefers:
+            known = ", ".join(profile.prefers) or "none"
+            message = (
+                f"the {profile.name} profile has no preference {name!r:.60}; there are: {known}"
+            )
+            raise QueryError(message)
+    return [(profile.prefers[name], False) for name in names]
+
+
 def build_query(  # noqa: PLR0913  (a question has that many parts)
     profile: Profile,
     worlds: Sequence[int],

@@ -58,13 +58,13 @@ def solve(
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:
     """Run ``parsolve solve``."""
-    from parsolve.solver.query import build_query  # noqa: PLC0415
+    from parsolve.solver.query import build_query, preferred  # noqa: PLC0415
     from parsolve.solver.solve import best  # noqa: PLC0415
 
     chosen = profile_named(profile)
     asked = objectives.in_order(maximize, minimize)
     asked += objectives.compared(chosen, pareto_over) if pareto_over else []
-    asked = objectives.preferred(chosen, prefer or ()) + (asked or [(chosen.objective, True)])
+    asked = preferred(chosen, prefer or ()) + (asked or [(chosen.objective, True)])
     sizes = worlds(world)
     query = build_query(
         chosen,
