@@ -1525,14 +1525,14 @@ def _model(r: _Run) -> None:
 def _dispatcher(r: _Run) -> None:
     """Make the token dispatcher, before any expert (`moe/token_dispatcher.py`)."""
     c = r.config
-    alone = r.expert_tensor_parallel_size * c.expert_model_parallel_size == 1
-    if (
-        c.moe_token_dispatcher_type == "flex"
-        and c.moe_flex_dispatcher_backend == "deepep"
-        and alone
-    ):
-        where = "megatron/core/transformer/moe/token_dispatcher.py:1770 __init__"
-        raise _Refused("deepep-alone", where, "one rank holds all experts")
+    if c.moe_token_dispatcher_type != "flex":
+        return
+    if r.expert_tensor_parallel_size * c.expert_model_parallel_size == 1:
+        where = "megatron/core/transformer/moe/token_dispatcher.py:{} __init__"
+        if c.moe_flex_dispatcher_backend == "deepep":
+            raise _Refused("deepep-alone", where.format(1770), "one rank holds all experts")
+        if c.moe_flex_dispatcher_backend == "ncclep":
+            raise _Refused("nccl-alone", where.format(1788), "one rank holds all experts")
 
 
 def _attention(r: _Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import parsolve
 from parsolve.constraints.fields import GIB
 from parsolve.constraints.formula import Const, Operand, Term, Truth
 from parsolve.constraints.memory.policy import POLICIES, Policy
@@ -261,6 +262,32 @@ def test_megatron_on_llama_2_70b_at_64_gpus(cp: int, distributed: bool, gib: flo
     job = megatron.Job(world=64, tp=4, pp=4, cp=cp, distributed_optimizer=truth(distributed))
     found = value(megatron.weights_and_optimizer(LLAMA_2_70B, job)) / GIB
     assert found == pytest.approx(gib, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("tp", "pp", "distributed"),
+    [(8, 1, True), (8, 2, True), (4, 4, True), (4, 4, False), (2, 8, True), (1, 16, False)],
+)
+def test_the_megatron_profile_counts_states_as_megatron_does(
+    tp: int,
+    pp: int,
+    distributed: bool,  # noqa: FBT001
+) -> None:
+    """Without CP: with it, Megatron's estimate shards over dp, its optimizer over dp * cp."""
+    answer = parsolve.memory(
+        profile="megatron",
+        model="llama-2-70b",
+        world_size=64,
+        tp_size=tp,
+        pp_size=pp,
+        seq_length=4096,
+        distributed_optimizer=distributed,
+        cuda_device_max_connections=1,
+        repairs=0,
+    )
+    ours = sum(answer.bytes[part] for part in ("parameters", "gradients", "optimizer"))
+    job = megatron.Job(world=64, tp=tp, pp=pp, distributed_optimizer=truth(distributed))
+    assert ours == pytest.approx(value(megatron.weights_and_optimizer(LLAMA_2_70B, job)), rel=5e-4)
 
 
 @pytest.mark.parametrize(("sparing", "gib"), [(False, 42.1), (True, 20.0)])

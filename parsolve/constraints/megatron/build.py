@@ -182,14 +182,15 @@ MODEL = (
         ),
     ),
     _model(
-        "deepep-without-expert-ranks",
+        "flex-dispatcher-without-expert-ranks",
         FLEX_DISPATCHER,
         q.ep_group_size > 1,
-        "DeepEP exchanges tokens between ranks, of which there is one: ep * etp is 1.",
+        "DeepEP and NCCL's backend exchange tokens between ranks, of which there is one: ep * etp "
+        "is 1.",
         "Use expert parallelism or another dispatcher.",
         {**MOE, "dispatcher": "flex"},
         {**MOE, "dispatcher": "flex", "ep_size": 2},
-        all_of(q.is_moe, f.dispatcher == "flex", f.flex_backend == "deepep"),
+        all_of(q.is_moe, f.dispatcher == "flex", one_of(f.flex_backend, ("deepep", "ncclep"))),
     ),
     _model(
         "expert-ffn-not-divisible-by-etp",

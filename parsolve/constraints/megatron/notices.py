@@ -15,6 +15,7 @@ from parsolve.constraints.megatron.sources import (
     config,
     groups,
 )
+from parsolve.constraints.memory import facts as m
 from parsolve.constraints.rule import Notice, Source
 
 LAYERS_KNOWN = f.num_hidden_layers > 0
@@ -112,6 +113,17 @@ CHANGES = (
         all_of(f.freeze_all_layers, any_of(f.distributed_optimizer, f.overlap_param_gather)),
         "Freezing all layers switches off the distributed optimizer and the overlapped gather.",
         arguments(1758),
+    ),
+    _change(
+        "estimate-rises-with-cp",
+        all_of(
+            q.dp_cp_size > q.data_parallel_size, q.distributed_optimizer, m.embedding_parameters > 0
+        ),
+        "Megatron's own estimate of memory divides the optimizer's state by dp, which cp lowers, "
+        "and so goes up; its optimizer shards over dp * cp, as the memory here does.",
+        Source(
+            "megatron/training/theoretical_memory_usage.py", "compute_weight_and_optimizer_memory"
+        ),
     ),
 )
 
