@@ -1,15 +1,15 @@
 """Every field of the accelerate profile, with the arguments of ``accelerate launch``."""
 
+from parsolve.constraints import cluster
 from parsolve.constraints.fields import Choice, Flag, Size
-from parsolve.constraints.generic import fields as g
 
 AXES = "Parallel axes"
 BATCH = "Batch"
 RUN = "Training run"
 
-world_size = g.world_size
-gpus_per_node = g.gpus_per_node
-nvlink_domain_size = g.nvlink_domain_size
+world_size = cluster.world_size
+gpus_per_node = cluster.stated_gpus_per_node
+nvlink_domain_size = cluster.stated_nvlink_domain_size
 
 
 def _size(name: str, flag: str, about: str, *also: str, divides: str = "world_size") -> Size:

@@ -3,6 +3,7 @@
 from parsolve.constraints.accelerate import fields as f
 from parsolve.constraints.accelerate import quantities as q
 from parsolve.constraints.accelerate.rules import against_accelerator
+from parsolve.constraints.cluster import NODE_ASSUMED
 from parsolve.constraints.formula import all_of, divides
 from parsolve.constraints.rule import Notice, Source
 
@@ -61,13 +62,7 @@ NOTICES = (
         source=Source("accelerate/commands/launch.py", "_validate_launch_command", (1212,)),
         launchable=False,
     ),
-    Notice(
-        id="gpus-per-node-assumed",
-        when=f.gpus_per_node == 0,
-        reason="gpus_per_node was not given: the world up to 8 is assumed, else 8, 4 or 2 where "
-        "that divides it.",
-        source=Source("arithmetic", "every framework"),
-    ),
+    NODE_ASSUMED,
     Notice(
         id="tp-leaves-nvlink-domain",
         when=f.tp_size > q.nvlink_domain_size,

@@ -1,12 +1,12 @@
 """Derived quantities of the accelerate profile."""
 
+from parsolve.constraints import cluster
 from parsolve.constraints.accelerate import fields as f
 from parsolve.constraints.formula import Named, NamedFormula, all_of, if_, known_where
-from parsolve.constraints.generic import quantities as g
 
-gpus_per_node = g.gpus_per_node
-nvlink_domain_size = g.nvlink_domain_size
-num_nodes = g.num_nodes
+gpus_per_node = cluster.gpus_per_node
+nvlink_domain_size = cluster.nvlink_domain_size
+num_nodes = cluster.num_nodes
 total_size = Named(
     "total_size",
     f.dp_replicate_size * f.dp_shard_size * f.tp_size * f.cp_size * f.sp_size,

@@ -2,7 +2,8 @@
 
 from itertools import combinations
 
-from parsolve.constraints.formula import all_of, implies
+from parsolve.constraints.experts import CONTRADICTION, OFFER
+from parsolve.constraints.formula import all_of
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
@@ -11,8 +12,6 @@ from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
 from parsolve.constraints.profile import (
     Column,
-    InputCheck,
-    Offer,
     Preference,
     Profile,
     Settled,
@@ -28,12 +27,7 @@ GENERIC = Profile(
     rules=RULES,
     warnings=NOTICES,
     run_time_checks=(),
-    input_checks=(
-        InputCheck(
-            implies(f.model_kind == "dense", f.num_experts == 0),
-            "model_kind is dense, yet num_experts is given; drop one of the two",
-        ),
-    ),
+    input_checks=(CONTRADICTION,),
     axes=tuple(axis.name for axis in AXES),
     modes=tuple(
         frozenset(axis.name for axis in axes)
@@ -41,19 +35,7 @@ GENERIC = Profile(
         for axes in combinations(AXES, size)
     ),
     searched=tuple(axis.name for axis in AXES),
-    offers=(
-        Offer(
-            ("ep_size", "expert_tp_size"),
-            given="model_kind",
-            unknown="unknown",
-            value="moe",
-            otherwise="dense",
-            about="The model has routed experts, or has none.",
-            assumption="Nothing says that the model has routed experts, so EP and expert TP are "
-            "not offered; --moe (or the number of experts) offers them.",
-            implied_by=("num_experts", "moe_intermediate_size"),
-        ),
-    ),
+    offers=(OFFER,),
     canonical={},
     preferences=(
         Preference(q.model_parallel_size, "smaller tp * pp * cp first"),

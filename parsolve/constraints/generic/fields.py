@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.batch import requested
 from parsolve.constraints.fields import (
-    LARGEST_CLUSTER,
     Choice,
     Flag,
     Size,
@@ -23,38 +23,11 @@ RUN = "Training run"
 
 # --- cluster --------------------------------------------------------------------------------
 
-world_size = Size(
-    "world_size",
-    default=0,
-    minimum=1,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="world",
-    about="World size: GPUs in the job, one rank each.",
-)
-gpus_per_node = Size(
-    "gpus_per_node",
-    zero="auto",
-    default=0,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="gpus-per-node",
-    about="GPUs per OS node; 0 means the world up to 8, else 8, 4 or 2 if that divides it.",
-)
-nvlink_domain_size = Size(
-    "nvlink_domain_size",
-    zero="auto",
-    default=0,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="nvlink-domain",
-    also=("domain",),
-    about="GPUs per NVLink domain; 0 means the node.",
-)
+world_size = cluster.world_size
+gpus_per_node = cluster.stated_gpus_per_node
+nvlink_domain_size = cluster.stated_nvlink_domain_size
 gpu_memory = facts.gpu_memory
+model_kind = experts.model_kind
 
 # --- axes -----------------------------------------------------------------------------------
 
@@ -228,14 +201,6 @@ optimizer_bytes = policy.optimizer_bytes
 
 # --- model ----------------------------------------------------------------------------------
 
-model_kind = Choice(
-    "model_kind",
-    default="unknown",
-    choices=("unknown", "dense", "moe"),
-    role="model",
-    panel=MODEL,
-    about="Whether the model has routed experts.",
-)
 model_changes = facts.model_changes
 num_experts = facts.num_experts
 num_experts_per_tok = facts.num_experts_per_tok

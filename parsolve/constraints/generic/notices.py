@@ -1,5 +1,6 @@
 """What runs and a user should still know."""
 
+from parsolve.constraints.cluster import NODE_ASSUMED
 from parsolve.constraints.formula import all_of, any_of, divides, largest
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
@@ -15,13 +16,7 @@ NOTICES = (
         reason="Numbers were given in place of the model's own: all that is counted follows them.",
         source=Source("parsolve", "constraints/models/changed.py"),
     ),
-    Notice(
-        id="gpus-per-node-assumed",
-        when=f.gpus_per_node == 0,
-        reason="gpus_per_node was not given: the world up to 8 is assumed, else 8, 4 or 2 where "
-        "that divides it.",
-        source=ARITHMETIC,
-    ),
+    NODE_ASSUMED,
     Notice(
         id="zero-shards-nothing",
         when=all_of(f.zero_stage != "0", f.world_size > 1, q.shard_group_size == 1),

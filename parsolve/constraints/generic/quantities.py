@@ -1,11 +1,8 @@
 """Derived quantities of the generic profile: nodes, groups and what shards over them."""
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.formula import (
     Named,
-    NamedFormula,
-    all_of,
-    any_of,
-    divides,
     if_,
     known_where,
     largest,
@@ -13,32 +10,11 @@ from parsolve.constraints.formula import (
 )
 from parsolve.constraints.generic import fields as f
 
-ASSUMED_GPUS_PER_NODE = 8
-"""GPUs per node where nobody said."""
+gpus_per_node = cluster.gpus_per_node
+nvlink_domain_size = cluster.nvlink_domain_size
+num_nodes = cluster.num_nodes
+is_moe = experts.is_moe
 
-_usual_node = if_(
-    divides(8, f.world_size),
-    8,
-    if_(divides(4, f.world_size), 4, if_(divides(2, f.world_size), 2, 1)),
-)
-gpus_per_node = Named(
-    "gpus_per_node",
-    largest(
-        1,
-        if_(
-            f.gpus_per_node == 0,
-            if_(f.world_size <= ASSUMED_GPUS_PER_NODE, f.world_size, _usual_node),
-            f.gpus_per_node,
-        ),
-    ),
-    about="GPUs per OS node, after auto.",
-)
-nvlink_domain_size = Named(
-    "nvlink_domain_size",
-    largest(1, if_(f.nvlink_domain_size == 0, gpus_per_node, f.nvlink_domain_size)),
-    about="GPUs per NVLink domain, after auto.",
-)
-num_nodes = Named("num_nodes", quotient(f.world_size, gpus_per_node), about="OS nodes.")
 model_parallel_size = Named(
     "model_parallel_size", f.tp_size * f.pp_size * f.cp_size, about="tp * pp * cp."
 )
@@ -71,11 +47,6 @@ head_ranks = Named(
     "head_ranks",
     f.tp_size * if_(f.cp_kind == "ulysses", f.cp_size, 1),
     about="Ranks that share a layer's attention heads: tp, times cp with Ulysses.",
-)
-is_moe = NamedFormula(
-    "is_moe",
-    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
-    about="The model is known to have routed experts.",
 )
 experts_per_rank = Named(
     "experts_per_rank",

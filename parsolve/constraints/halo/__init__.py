@@ -4,7 +4,8 @@ Rules stand in the framework's order of evaluation: entry script, configuration 
 determinism, model, trainer.
 """
 
-from parsolve.constraints.formula import Const, Term, all_of, any_of, if_, implies
+from parsolve.constraints.experts import CONTRADICTION, OFFER
+from parsolve.constraints.formula import Const, Term, all_of, any_of, if_
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.halo.axes import (
@@ -32,8 +33,6 @@ from parsolve.constraints.halo.topology import TOPOLOGY
 from parsolve.constraints.halo.trainer import TRAINER
 from parsolve.constraints.profile import (
     Column,
-    InputCheck,
-    Offer,
     Preference,
     Profile,
     Settled,
@@ -77,28 +76,11 @@ HALO = Profile(
     ),
     warnings=NOTICES,
     run_time_checks=RUN_TIME_CHECKS,
-    input_checks=(
-        InputCheck(
-            implies(f.model_kind == "dense", f.num_experts == 0),
-            "model_kind is dense, yet num_experts is given; drop one of the two",
-        ),
-    ),
+    input_checks=(CONTRADICTION,),
     axes=tuple(axis.name for axis in AXES),
     modes=SUPPORTED_AXIS_SETS,
     searched=("pp_size", "tp_size", "cp_size", "expert_tp_size", "ep_size", "ep_scope"),
-    offers=(
-        Offer(
-            ("ep_size", "expert_tp_size"),
-            given="model_kind",
-            unknown="unknown",
-            value="moe",
-            otherwise="dense",
-            about="The model has routed experts, or has none.",
-            assumption="Nothing says that the model has routed experts, so EP and expert TP are "
-            "not offered; --moe (or the number of experts) offers them.",
-            implied_by=("num_experts", "moe_intermediate_size"),
-        ),
-    ),
+    offers=(OFFER,),
     canonical={
         "ep_scope": any_of(
             f.ep_scope == "auto",

@@ -6,6 +6,7 @@ the model and of the training run that its gates read. Names, defaults and legal
 ``src/args/``.
 """
 
+from parsolve.constraints import experts
 from parsolve.constraints.batch import requested
 from parsolve.constraints.fields import (
     LARGEST_CLUSTER,
@@ -425,14 +426,7 @@ full_determinism = Flag(
 
 # --- model ----------------------------------------------------------------------------------
 
-model_kind = Choice(
-    "model_kind",
-    default="unknown",
-    choices=("unknown", "dense", "moe"),
-    role="model",
-    panel=MODEL,
-    about="Whether the model has routed experts.",
-)
+model_kind = experts.model_kind
 model_config = Flag(
     "model_config",
     role="model",

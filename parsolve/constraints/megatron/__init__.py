@@ -5,6 +5,7 @@ Source: the megatron-core wheel of that version, files and lines as each rule sa
 
 from itertools import combinations
 
+from parsolve.constraints.experts import CONTRADICTION, OFFER
 from parsolve.constraints.formula import all_of, implies, one_of
 from parsolve.constraints.locality import PREFERENCES
 from parsolve.constraints.megatron import fields as f
@@ -20,7 +21,7 @@ from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
 from parsolve.constraints.megatron.splits import SPLITS
 from parsolve.constraints.megatron.stages import lists
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile, Settled
+from parsolve.constraints.profile import Column, InputCheck, Preference, Profile, Settled
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
 
@@ -32,12 +33,7 @@ MEGATRON = Profile(
     rules=(*ARGUMENTS, *CONFIG, *GROUPS, *MODEL, *FIRST_STEP),
     warnings=NOTICES,
     run_time_checks=(),
-    input_checks=(
-        InputCheck(
-            implies(f.model_kind == "dense", f.num_experts == 0),
-            "model_kind is dense, yet num_experts is given; drop one of the two",
-        ),
-    ),
+    input_checks=(CONTRADICTION,),
     axes=tuple(axis.name for axis in AXES),
     modes=tuple(
         frozenset(axis.name for axis in axes)
@@ -45,19 +41,7 @@ MEGATRON = Profile(
         for axes in combinations(AXES, size)
     ),
     searched=tuple(axis.name for axis in AXES),
-    offers=(
-        Offer(
-            ("ep_size", "expert_tp_size"),
-            given="model_kind",
-            unknown="unknown",
-            value="moe",
-            otherwise="dense",
-            about="The model has routed experts, or has none.",
-            assumption="Nothing says that the model has routed experts, so EP and expert TP are "
-            "not offered; --moe (or the number of experts) offers them.",
-            implied_by=("num_experts", "moe_intermediate_size"),
-        ),
-    ),
+    offers=(OFFER,),
     canonical={},
     preferences=(
         Preference(q.model_parallel_size, "smaller tp * pp * cp first"),

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.fields import (
-    LARGEST_CLUSTER,
     LARGEST_SIZE,
     Choice,
     Flag,
@@ -61,38 +61,11 @@ def _on(name: str, panel: str, flag: str, off: str, about: str) -> Flag:
 
 # --- cluster --------------------------------------------------------------------------------
 
-world_size = Size(
-    "world_size",
-    default=0,
-    minimum=1,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="world",
-    about="World size: GPUs in the job, one rank each.",
-)
-gpus_per_node = Size(
-    "gpus_per_node",
-    zero="auto",
-    default=0,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="gpus-per-node",
-    about="GPUs per OS node; 0 means the world up to 8, else 8, 4 or 2 if that divides it.",
-)
-nvlink_domain_size = Size(
-    "nvlink_domain_size",
-    zero="auto",
-    default=0,
-    maximum=LARGEST_CLUSTER,
-    role="cluster",
-    panel=CLUSTER,
-    flag="nvlink-domain",
-    also=("domain",),
-    about="GPUs per NVLink domain; 0 means the node.",
-)
+world_size = cluster.world_size
+gpus_per_node = cluster.stated_gpus_per_node
+nvlink_domain_size = cluster.stated_nvlink_domain_size
 gpu_memory = facts.gpu_memory
+model_kind = experts.model_kind
 compute_capability = Size(
     "compute_capability",
     default=9,
@@ -562,14 +535,6 @@ tp_comm_overlap = _switch(
 
 # --- mixture of experts ---------------------------------------------------------------------
 
-model_kind = Choice(
-    "model_kind",
-    default="unknown",
-    choices=("unknown", "dense", "moe"),
-    role="model",
-    panel=MODEL,
-    about="Whether the model has routed experts.",
-)
 num_experts = replace(facts.num_experts, launch="num-experts")
 num_experts_per_tok = replace(facts.num_experts_per_tok, launch="moe-router-topk")
 moe_intermediate_size = replace(facts.moe_intermediate_size, launch="moe-ffn-hidden-size")

@@ -1,5 +1,6 @@
 """What Megatron changes in silence, and what it takes though it hurts or trains wrongly."""
 
+from parsolve.constraints.cluster import NODE_ASSUMED
 from parsolve.constraints.formula import Formula, all_of, any_of, divides, largest, one_of
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
@@ -30,13 +31,7 @@ def _hazard(identity: str, when: Formula, reason: str, source: Source) -> Notice
 
 
 ASSUMED = (
-    Notice(
-        id="gpus-per-node-assumed",
-        when=f.gpus_per_node == 0,
-        reason="gpus_per_node was not given: the world up to 8 is assumed, else 8, 4 or 2 where "
-        "that divides it.",
-        source=Source("arithmetic", "every framework"),
-    ),
+    NODE_ASSUMED,
     Notice(
         id="micro-batch-assumed",
         when=~f.given(f.micro_batch),

@@ -1,5 +1,6 @@
 """Derived quantities of Megatron-Core: both grids, batches, chunks of layers, the bubble."""
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.batch import (
     bubble,
     global_batch,
@@ -20,32 +21,10 @@ from parsolve.constraints.formula import (
 from parsolve.constraints.locality import crossing
 from parsolve.constraints.megatron import fields as f
 
-ASSUMED_GPUS_PER_NODE = 8
-"""GPUs per node where nobody said."""
-
-_usual_node = if_(
-    divides(8, f.world_size),
-    8,
-    if_(divides(4, f.world_size), 4, if_(divides(2, f.world_size), 2, 1)),
-)
-gpus_per_node = Named(
-    "gpus_per_node",
-    largest(
-        1,
-        if_(
-            f.gpus_per_node == 0,
-            if_(f.world_size <= ASSUMED_GPUS_PER_NODE, f.world_size, _usual_node),
-            f.gpus_per_node,
-        ),
-    ),
-    about="GPUs per OS node, after auto.",
-)
-nvlink_domain_size = Named(
-    "nvlink_domain_size",
-    largest(1, if_(f.nvlink_domain_size == 0, gpus_per_node, f.nvlink_domain_size)),
-    about="GPUs per NVLink domain, after auto.",
-)
-num_nodes = Named("num_nodes", quotient(f.world_size, gpus_per_node), about="OS nodes.")
+gpus_per_node = cluster.gpus_per_node
+nvlink_domain_size = cluster.nvlink_domain_size
+num_nodes = cluster.num_nodes
+is_moe = experts.is_moe
 
 # --- the dense grid: tp x cp x dp x pp --------------------------------------------------------
 
@@ -104,11 +83,6 @@ expert_shard_size = Named(
 )
 ep_group_size = Named(
     "ep_group_size", f.ep_size * expert_tp_size, about="Ranks that hold all experts of a layer."
-)
-is_moe = NamedFormula(
-    "is_moe",
-    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
-    about="The model is known to have routed experts.",
 )
 experts_per_rank = Named(
     "experts_per_rank",

@@ -6,8 +6,9 @@ lines as each rule says.
 
 from itertools import combinations
 
-from parsolve.constraints.formula import all_of, any_of, implies
-from parsolve.constraints.profile import Column, InputCheck, Offer, Preference, Profile
+from parsolve.constraints.experts import CONTRADICTION
+from parsolve.constraints.formula import all_of, any_of
+from parsolve.constraints.profile import Column, Offer, Preference, Profile
 from parsolve.constraints.torchtitan import fields as f
 from parsolve.constraints.torchtitan import quantities as q
 from parsolve.constraints.torchtitan.notices import NOTICES
@@ -32,12 +33,7 @@ TORCHTITAN = Profile(
     rules=RULES,
     warnings=NOTICES,
     run_time_checks=(),
-    input_checks=(
-        InputCheck(
-            implies(f.model_kind == "dense", f.num_experts == 0),
-            "model_kind is dense, yet num_experts is given; drop one of the two",
-        ),
-    ),
+    input_checks=(CONTRADICTION,),
     axes=tuple(axis.name for axis in AXES),
     modes=tuple(
         frozenset(axis.name for axis in axes)

@@ -1,7 +1,7 @@
 """Every field of the torchtitan profile, with torchtitan's own arguments."""
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.fields import Choice, Flag, Size
-from parsolve.constraints.generic import fields as g
 from parsolve.constraints.memory import facts
 
 AXES = "Parallel axes"
@@ -10,9 +10,9 @@ BATCH = "Batch and sequence"
 MODEL = "Model"
 RUN = "Training run"
 
-world_size = g.world_size
-gpus_per_node = g.gpus_per_node
-nvlink_domain_size = g.nvlink_domain_size
+world_size = cluster.world_size
+gpus_per_node = cluster.stated_gpus_per_node
+nvlink_domain_size = cluster.stated_nvlink_domain_size
 num_experts = facts.num_experts
 num_hidden_layers = facts.num_hidden_layers
 
@@ -235,14 +235,7 @@ launcher = Choice(
     flag="launcher",
     about="Process launcher.",
 )
-model_kind = Choice(
-    "model_kind",
-    default="unknown",
-    choices=("unknown", "dense", "moe"),
-    role="model",
-    panel=MODEL,
-    about="Whether the model has routed experts.",
-)
+model_kind = experts.model_kind
 tied_embeddings = Flag(
     "tied_embeddings",
     role="model",

@@ -1,5 +1,6 @@
 """What torchtitan fills in in silence, and what it takes though it hurts."""
 
+from parsolve.constraints.cluster import NODE_ASSUMED
 from parsolve.constraints.formula import all_of, divides
 from parsolve.constraints.rule import Notice, Source
 from parsolve.constraints.torchtitan import fields as f
@@ -39,13 +40,7 @@ NOTICES = (
         source=Source(PIPELINING, "_build_pipeline_schedule", (315,)),
         kind="hazard",
     ),
-    Notice(
-        id="gpus-per-node-assumed",
-        when=f.gpus_per_node == 0,
-        reason="gpus_per_node was not given: the world up to 8 is assumed, else 8, 4 or 2 where "
-        "that divides it.",
-        source=Source("arithmetic", "every framework"),
-    ),
+    NODE_ASSUMED,
     Notice(
         id="tp-leaves-nvlink-domain",
         when=f.tp_size > q.nvlink_domain_size,

@@ -1,28 +1,22 @@
 """Derived quantities of the torchtitan profile."""
 
+from parsolve.constraints import cluster, experts
 from parsolve.constraints.batch import bubble, tokens_per_step
 from parsolve.constraints.formula import (
     Named,
     NamedFormula,
-    all_of,
-    any_of,
     if_,
     known_where,
     largest,
     one_of,
     quotient,
 )
-from parsolve.constraints.generic import quantities as g
 from parsolve.constraints.torchtitan import fields as f
 
-gpus_per_node = g.gpus_per_node
-nvlink_domain_size = g.nvlink_domain_size
-num_nodes = g.num_nodes
-is_moe = NamedFormula(
-    "is_moe",
-    any_of(f.model_kind == "moe", all_of(f.model_kind != "dense", f.num_experts > 0)),
-    about="The model is known to have routed experts.",
-)
+gpus_per_node = cluster.gpus_per_node
+nvlink_domain_size = cluster.nvlink_domain_size
+num_nodes = cluster.num_nodes
+is_moe = experts.is_moe
 model_parallel_size = Named(
     "model_parallel_size", f.tp_size * f.pp_size * f.cp_size, about="tp * pp * cp."
 )
