@@ -319,9 +319,14 @@ def schedule(  # noqa: PLR0913
 
 
 def _counts(name: str, numbers: int | Sequence[int]) -> Sequence[int]:
+    from parsolve.constraints.fields import FieldError  # noqa: PLC0415
+
     if isinstance(numbers, int):
         return (numbers,)
-    _needs(name, numbers, list, tuple, range)
+    _needs(name, numbers, int, list, tuple, range)
+    if not numbers:
+        message = f"{name} is empty; give at least one number"
+        raise FieldError(message)
     for number in numbers:
         _needs(f"each of {name}", number, int)
     return numbers

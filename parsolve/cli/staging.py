@@ -11,6 +11,9 @@ from parsolve.constraints import PROFILES
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Stages, StageSplit
 
+LONGEST = 67
+"""Characters of a layout's option that is shown beside others that say the same: a line's rest."""
+
 NAMES = {"layer": "layer", "embedding": "embedding", "mtp_layer": "MTP layer", "loss": "loss"}
 
 
@@ -20,8 +23,9 @@ def show_stages(screen: Screen, answer: Stages) -> None:
     beside = f" and {answer.mtp_layers} MTP" if answer.mtp_layers else ""
     screen.headline(
         "stages",
-        f"[{profile.name}] {answer.layers} layers{beside}: {answer.count} valid "
-        f"split{'s' if answer.count > 1 else ''}, {len(answer.splits)} shown, best balanced first",
+        f"[{profile.name}] {answer.layers} layers{beside}: {answer.count} "
+        f"split{'s' if answer.count != 1 else ''} by options, and the best layout; "
+        f"{len(answer.splits)} shown, best balanced first",
         "bold",
     )
     parts = [
@@ -59,6 +63,8 @@ def _show_split(screen: Screen, profile: Profile, position: int, split: StageSpl
     if splits.layout not in split.settings:
         given = (argument(profile, profile.field_of[n], v) for n, v in split.settings.items())
         screen.entry("", f"{ranks}{''.join(given)}".strip())
-        screen.entry("or", f"{ranks}{by_layout}".strip())
+        said = f"{ranks}{by_layout}".strip()
+        short = len(by_layout) < LONGEST
+        screen.entry("or", said if short else "a layout that is long: --format json has it")
     else:
         screen.entry("", f"{ranks}{by_layout}".strip())

@@ -7,12 +7,15 @@ from parsolve.constraints.profile import Profile
 
 def elsewhere(profile: Profile, word: str) -> str:
     """What a profile calls what another one calls so, or whose it is; nothing if nobody's."""
-    for other in _others(profile, word):
-        field = counterpart(profile, word)
-        if field is not None:
-            return f': did you mean "{field.name}"?'
-        return f"; the {other.name} profile has it"
-    return ""
+    others = [other.name for other in _others(profile, word)]
+    if not others:
+        return ""
+    field = counterpart(profile, word)
+    if field is not None:
+        return f': did you mean "{field.name}"?'
+    if len(others) == 1:
+        return f"; the {others[0]} profile has it"
+    return f"; the profiles {', '.join(others)} have it"
 
 
 def counterpart(profile: Profile, word: str) -> Field | None:

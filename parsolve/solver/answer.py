@@ -392,8 +392,9 @@ class StageSplit:
 class Stages:
     """Valid splits, for each number of ranks and of chunks the best first.
 
-    ``count`` is how many there are without stating every stage, and the best of all. ``costs``
-    of the parts are in layers: an MTP layer's is without its loss, which the last stage computes.
+    ``count`` is how many there are without stating every stage; the best layout is beside them
+    where none of them is as good. ``costs`` of the parts are in layers: an MTP layer's is without
+    its loss, which the last stage computes.
     """
 
     profile: str

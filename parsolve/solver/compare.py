@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from parsolve.constraints import PROFILES
 from parsolve.constraints.elsewhere import counterpart
-from parsolve.constraints.fields import Field, FieldError, Flag, Misuse, suggestion
+from parsolve.constraints.fields import Field, FieldError, Flag, Misuse, Size, suggestion
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Accepted, Comparison, Fields, ProfileVerdict
 from parsolve.solver.check import check
@@ -21,18 +21,27 @@ GENERAL = "generic"
 
 @cache
 def every() -> Profile:
-    """The fields of every profile, each once: what may be said of a shape."""
+    """The fields of every profile, each once, by all its spellings: what may be said of a shape."""
     general = PROFILES[GENERAL]
-    fields: list[Field] = list(general.fields)
-    flags = {field.flag for field in fields}
-    names = {field.name for field in fields}
+    fields = {field.name: field for field in general.fields}
+    flags = {field.flag: field.name for field in general.fields if field.flag}
+    words: dict[str, dict[str, None]] = {name: {} for name in fields}
     for profile in PROFILES.values():
         for field in profile.fields:
-            if field.name not in names and (not field.flag or field.flag not in flags):
-                fields.append(field)
-                names.add(field.name)
-                flags.add(field.flag)
-    return replace(general, name="all", title="every profile", fields=tuple(fields))
+            name = field.name if field.name in fields else flags.get(field.flag, field.name)
+            if name not in fields:
+                fields[name] = field
+                flags |= {field.flag: name} if field.flag else {}
+            if type(field) is type(fields[name]):
+                words.setdefault(name, {}).update(dict.fromkeys((*field.also, field.launch)))
+    taken = {*fields, *(flag.replace("-", "_") for flag in flags)}
+    for name, field in fields.items():
+        spelled = (
+            word.replace("-", "_") for word in words.get(name, {}) if word and " " not in word
+        )
+        others = tuple(word for word in dict.fromkeys(spelled) if word not in taken)
+        fields[name] = replace(field, also=others)
+    return replace(general, name="all", title="every profile", fields=tuple(fields.values()))
 
 
 def known_as(profile: Profile, word: str, value: object) -> Field | None:
@@ -54,10 +63,13 @@ def compare(
 ) -> Comparison:
     """The verdict of every profile; ``read`` makes a profile's configuration of its part.
 
-    Raises `FieldError` for what no profile knows.
+    Raises `FieldError` for what no profile knows, or none can read.
     """
     _refuse_unknown(given)
     verdicts = tuple(_verdict(PROFILES[name], given, read, shown_repairs) for name in PROFILES)
+    errors = [each.error for each in verdicts if each.error is not None]
+    if len(errors) == len(verdicts):
+        raise FieldError(errors[0])
     return Comparison(
         given=Fields(given),
         verdicts=verdicts,
@@ -89,7 +101,7 @@ def _verdict(
             ignored[word] = value
         else:
             taken[field.name] = value
-    lacks = tuple(word for word, value in ignored.items() if _is_axis(word) and _splits(value))
+    lacks = tuple(word for word, value in ignored.items() if _is_axis(word) and splits(value))
     try:
         said = {name: single(profile.field_of[name], value) for name, value in taken.items()}
         answer = check(read(profile, said), shown_repairs=shown_repairs)
@@ -127,5 +139,16 @@ def _is_axis(word: str) -> bool:
     )
 
 
-def _splits(value: object) -> bool:
+@cache
+def is_size(word: str) -> bool:
+    """Whether some profile has a size of that name that divides the world."""
+    names = (
+        (PROFILES[name], PROFILES[name].spellings.get(word.replace("-", "_"))) for name in PROFILES
+    )
+    fields = (profile.field_of[name] for profile, name in names if name is not None)
+    return any(isinstance(field, Size) and bool(field.divides) for field in fields)
+
+
+def splits(value: object) -> bool:
+    """Whether a size of this value does anything."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 1

@@ -278,7 +278,10 @@ def effective_values(config: Config) -> Mapping[str, object]:
 def _movement(
     config: Config, effective: Mapping[str, object], change: Change
 ) -> tuple[object, ...]:
-    """Knobs that nobody had set last; then how far values move (in doublings); then by field."""
+    """Knobs that nobody had set last; then badly balanced stages; then how far values move.
+
+    That is in doublings, and what moves as far stands in the order of its fields.
+    """
     moved = 0.0
     place: list[tuple[int, str]] = []
     for name, value in change.items():
@@ -289,4 +292,19 @@ def _movement(
             moved += 1
         place.append((config.profile.index_of[name], f"{value!s:>20}"))
     fresh = sum(config[name] == config.profile.field_of[name].default for name in change)
-    return (fresh, round(moved, 9), sorted(place))
+    return (fresh, _imbalance(config, change), round(moved, 9), sorted(place))
+
+
+def _imbalance(config: Config, change: Change) -> tuple[int, ...]:
+    """How well a change of the split of layers is balanced; equal for all other changes."""
+    splits = config.profile.splits
+    if splits is None or not {splits.layout, *splits.counts} & change.keys():
+        return ()
+    from parsolve.solver.pipeline.balance import placed  # noqa: PLC0415  (rarely needed)
+    from parsolve.solver.pipeline.costs import Costs  # noqa: PLC0415
+
+    changed = config.replaced(change)
+    layers = config.profile.lists_of(changed.values).get("layers_per_stage")
+    if layers is None:
+        return ()
+    return placed(layers, changed[splits.mtp_layers] or 0, Costs()).order

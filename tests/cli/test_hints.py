@@ -18,7 +18,10 @@ HALO, GENERIC = ("--max-length", "4096"), ("--profile", "generic", "--seq-length
             'unknown name seq_length: did you mean "max_length"',
         ),
         ((*HALO, "--where", "zero_stage == 3"), "unknown name zero_stage; the generic profile has"),
-        ((*HALO, "--vary", "recompute"), "unknown knob 'recompute'; the generic profile has it"),
+        (
+            (*HALO, "--vary", "recompute"),
+            "unknown knob 'recompute'; the profiles generic, megatron, torchtitan have it",
+        ),
         ((*GENERIC, "--vary", "use_hsdp"), "unknown knob 'use_hsdp'; the halo profile has it"),
         (("--dense", "--maximize", "tokens_per_step"), "give --max-length"),
         ((*HALO, "--where", "memory < 70.5"), "70.5 is no whole number; if it is a size, give a"),

@@ -70,6 +70,8 @@ def test_a_switch_is_no_number() -> None:
         ({}, "world_size is missing"),
         ({"world_size": 8, "tensor_size": 2}, "tensor_size is known to no profile"),
         ({"world_size": 8, "tp_size": True}, "tp_size takes no True"),
+        ({"world_size": 0}, "world_size must be at least 1, got 0"),
+        ({"world_size": "8"}, "world_size must be an integer"),
     ],
 )
 def test_misuse_says_what_to_change(question: dict[str, object], says: str) -> None:
@@ -114,6 +116,17 @@ class TestCommandLine:
         done = cli("check", "--profile", "all", "--world", "8", "--heads", "64", "--tp", "8")
         assert "error" not in done.words
 
+    def test_every_spelling_is_taken(self) -> None:
+        done = cli("check", "--profile", "all", "--world", "16",
+                   "--pipeline-model-parallel-size", "4", "--num-layers", "64",
+                   "--parallelism.tensor_parallel_degree", "2")  # fmt: skip
+        assert "--pp 4" in done.words
+        assert "--layers 64" in done.words
+
+    def test_a_size_that_a_profile_does_not_have_is_in_its_row(self) -> None:
+        done = cli("check", "--profile", "all", "--world", "8", "--dp-shard", "8")
+        assert "megatron accepted 8 (without --dp-shard 8)" in done.words
+
     def test_json_has_every_verdict(self) -> None:
         answer = cli(*self.SHAPE, "--format", "json").data
         jsonschema.validate(answer, json_schema())
@@ -123,6 +136,8 @@ class TestCommandLine:
         ("arguments", "says"),
         [
             (("check", "--profile", "all"), "give the world size"),
+            (("check", "--profile", "all", "--world", "0"), "must be at least 1, got 0"),
+            (("check", "--profile", "all", "--world", "8", "--model", "nope"), "cannot read nope"),
             (("check", "--profile", "all", "--jsonl", "-"), "one profile; name it"),
             (("check", "--profile", "all", "--world", "8", "--no-such"), "No such option"),
             (("solve", "--profile", "all", "--world", "8"), "only parsolve check takes all"),

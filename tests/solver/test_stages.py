@@ -125,7 +125,7 @@ def test_no_split_is_better(pp: int, vpp: int, costs: Costs) -> None:
                 if mtp and any(counts[(vpp - 1) * pp + place + 1 :]):
                     continue  # a layer after the MTP layers
                 orders.append(Split(held, mtp, place, costs).order)
-        assert best.order[:2] == min(orders)[:2]
+        assert best.order[:2] == min(orders)[:2]  # chunks are best for these ranks only
         assert room_below(best.order[0], best) < layers or max(best.rank_costs) == max(
             sum(extra) for extra in _alone(best)
         )
@@ -198,8 +198,14 @@ def test_every_known_model_can_be_split(preset: object) -> None:
         ({"pp": 4, "layers": 8, "virtual_stages": 300}, "pp 4 times 300 virtual stages is 1200"),
         ({"pp": 1, "layers": 8, "virtual_stages": 2}, "2 virtual stages need several"),
         ({"pp": 4, "layers": 8, "mtp_layers": -1}, "mtp_layers must be from 0 to 1000"),
-        ({"pp": 4, "layers": 8, "loss_cost": -1}, "loss_cost is a number of layers from 0"),
-        ({"pp": 4, "layers": 8, "loss_cost": "nan"}, "loss_cost is a number of layers from 0"),
+        ({"pp": 4, "layers": 8, "loss_cost": -1}, "loss_cost is a number of layers, 0 or from"),
+        ({"pp": 4, "layers": 8, "loss_cost": "nan"}, "loss_cost is a number of layers, 0 or from"),
+        ({"pp": 4, "layers": 8, "loss_cost": "1e99999999"}, "0 or from 0.001 to 1000"),
+        ({"pp": 4, "layers": 8, "loss_cost": "1e-99999999"}, "0 or from 0.001 to 1000"),
+        ({"pp": 4, "layers": 8, "mtp_cost": 2}, "give mtp_layers too"),
+        ({"pp": [], "layers": 8}, "pp is empty"),
+        ({"pp": 4.0, "layers": 8}, "pp must be int or list"),
+        ({"pp": 4, "model": "qwen3-8b", "seq_length": 10**30}, "seq_length must be from 1 to"),
         ({"pp": 4, "layers": 8, "seq_length": 4096}, "name the model too"),
         ({"pp": 4, "layers": 8, "limit": 0}, "limit must be at least 1, got 0"),
         ({"pp": 4, "layers": 8, "profile": "halo"}, "profiles with others: megatron"),

@@ -72,6 +72,12 @@ class PipelineLayout(Sizes):
             raise FieldError(message)
         text = self._repeated(value.replace(",", "").replace(" ", ""))
         for letter in text:
+            if letter in "()*":
+                message = (
+                    f"{self.name} has {shown(letter)} outside of a repeat: write (...)*n, brackets "
+                    "closed and not nested, or x*n"
+                )
+                raise FieldError(message)
             if letter not in f"{LETTERS}|":
                 message = (
                     f"{self.name} knows the letters E (embedding), t (layer), m (MTP), L (loss), "

@@ -45,12 +45,12 @@ class Split:
 
     @cached_property
     def order(self) -> tuple[int, int, int, int]:
-        """Better ones first: the slowest rank, its slowest chunk, then how uneven they are."""
+        """Better ones first: the slowest rank, how uneven ranks are, then the same of chunks."""
         chunks = [cost for costs in self.chunk_costs for cost in costs]
         return (
             max(self.rank_costs),
-            max(chunks),
             sum(cost * cost for cost in self.rank_costs),
+            max(chunks),
             sum(cost * cost for cost in chunks),
         )
 
@@ -76,9 +76,10 @@ def _extra(ranks: int, chunks: int, mtp: int, mtp_rank: int, costs: Costs) -> li
 
 
 def balanced(layers: int, ranks: int, chunks: int, mtp_layers: int, costs: Costs) -> Split:
-    """The best split, see `Split.order`; among equal ones, early ranks hold fewer layers.
+    """The split whose ranks are best, see `Split.order`, each in chunks as equal as can be.
 
-    They hold the activations of more micro-batches. MTP layers stand behind every other layer,
+    Among equal ones, early ranks hold fewer layers, since they hold the activations of more
+    micro-batches. MTP layers stand behind every other layer,
     so no later stage holds any.
     """
 

@@ -8,6 +8,7 @@ of every part, so it changes no balance.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from parsolve.constraints.models.parameters import layer_parameters
@@ -17,8 +18,8 @@ from parsolve.solver.query import QueryError
 LAYER = 1000
 """Cost of a layer."""
 
-MOST = 1000
-"""Layers that one part may cost at most."""
+LEAST, MOST = Decimal("0.001"), 1000
+"""Layers that one part may cost, unless it costs nothing."""
 
 
 UNEVEN = 0.05
@@ -44,11 +45,14 @@ def thousandths(name: str, value: str | float | None) -> int | None:
     if value is None:
         return None
     try:
-        cost = Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
-        cost = Fraction(-1)
-    if isinstance(value, bool) or not 0 <= cost <= MOST:
-        message = f"{name} is a number of layers from 0 to {MOST}, such as 1.5, got {value!r:.40}"
+        cost = Decimal(str(value))
+    except InvalidOperation:
+        cost = Decimal("nan")
+    if isinstance(value, bool) or not cost.is_finite() or not (cost == 0 or LEAST <= cost <= MOST):
+        message = (
+            f"{name} is a number of layers, 0 or from {LEAST} to {MOST}, such as 1.5, "
+            f"got {value!r:.40}"
+        )
         raise QueryError(message)
     return round(cost * LAYER)
 

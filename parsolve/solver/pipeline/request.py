@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias, get_args
 
-from parsolve.constraints.fields import FieldError, shown, suggestion
+from parsolve.constraints.fields import FieldError, shown
 from parsolve.solver.pipeline.order import Name, Shape
 
 Layers: TypeAlias = tuple[tuple[int, ...], ...]
@@ -81,7 +81,8 @@ def _name(schedule: object, vpp: int) -> Name:
     for name in NAMES:
         if schedule == name:
             return name
-    hint = suggestion(schedule, NAMES) if isinstance(schedule, str) else ""
+    close = get_close_matches(schedule, NAMES, n=1) if isinstance(schedule, str) else []
+    hint = f": did you mean {close[0]}?" if close else ""
     raise FieldError(f"schedule must be one of {', '.join(NAMES)}, got {shown(schedule)}{hint}")
 
 
@@ -132,6 +133,10 @@ def layers_of(given: object, pp: int, vpp: int) -> Layers:
 
 def _chunks(rank: int, given: object, vpp: int) -> tuple[int, ...]:
     name = f"layers_per_stage of rank {rank}"
+    if 0 in (given if isinstance(given, (list, tuple)) else (given,)):
+        raise FieldError(
+            f"{name} has a chunk without layers: such are not simulated; give each a layer"
+        )
     if isinstance(given, (list, tuple)):
         if len(given) != vpp:
             raise FieldError(

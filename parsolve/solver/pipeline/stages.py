@@ -19,6 +19,8 @@ from parsolve.solver.pipeline.costs import LAYER, Costs
 from parsolve.solver.query import QueryError
 
 MOST_LAYERS = 1000
+LONGEST = 10**9
+"""Tokens of a sequence."""
 PROPOSED = 4
 """Splits whose values are tried to repair a configuration."""
 
@@ -60,6 +62,9 @@ def stages(  # noqa: PLR0913  (a question has many parts)
             message = "layers is missing; give the layers, or a model that has some"
             raise QueryError(message)
         layers = len(shape.layers)
+    if mtp_cost is not None and not mtp_layers:
+        message = "mtp_cost is that of MTP layers, and there are none; give mtp_layers too"
+        raise QueryError(message)
     costs = _costs(shape, sequence, embedding=embedding_cost, loss=loss_cost, mtp=mtp_cost)
     _within("layers", layers, 1, MOST_LAYERS)
     _within("mtp_layers", mtp_layers, 0, MOST_LAYERS)
@@ -70,7 +75,7 @@ def stages(  # noqa: PLR0913  (a question has many parts)
         for vpp in chunks:
             _check(pp, vpp)
             options = _options(splits, layers, pp, vpp, mtp_layers, costs)
-            count += len(options)
+            count += sum(splits.layout not in option.settings for option in options)
             best = nsmallest(limit, options, key=attrgetter("order"))
             found.extend(_said(profile, splits, option) for option in best)
     return Stages(
@@ -119,7 +124,7 @@ def splits_of(profile: Profile) -> Splits:
 def _costs(shape: Shape | None, sequence: int | None, **said: str | float | None) -> Costs:
     """The model's costs, or the usual ones, and what was said over them."""
     if sequence is not None:
-        _within("seq_length", sequence, 1, None)
+        _within("seq_length", sequence, 1, LONGEST)
         if shape is None:
             message = "seq_length changes what a layer of a model costs; name the model too"
             raise QueryError(message)
