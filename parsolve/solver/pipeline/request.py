@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TypeAlias, get_args
 
 from parsolve.constraints.fields import FieldError, shown
@@ -134,9 +135,8 @@ def layers_of(given: object, pp: int, vpp: int) -> Layers:
 def _chunks(rank: int, given: object, vpp: int) -> tuple[int, ...]:
     name = f"layers_per_stage of rank {rank}"
     if 0 in (given if isinstance(given, (list, tuple)) else (given,)):
-        raise FieldError(
-            f"{name} has a chunk without layers: such are not simulated; give each a layer"
-        )
+        message = f"{name} must be at least 1 in each chunk: empty stages are not simulated"
+        raise FieldError(message)
     if isinstance(given, (list, tuple)):
         if len(given) != vpp:
             raise FieldError(
