@@ -476,3 +476,16 @@ PROGRAMS = {
 @pytest.mark.parametrize("source", PROGRAMS.values(), ids=PROGRAMS)
 def test_programs(source: str) -> None:
     agree(source)
+
+
+def test_a_changed_text_is_that_of_each_text_that_is_compared() -> None:
+    agree(
+        """
+        def f(s):
+            if s not in ("x", "X", "x_y", "xy", "other"):
+                return 0
+            if s.replace("_", "").lower() == "xy":
+                return 1
+            return 2 if s.lower() == "x" else 3
+        """
+    )

@@ -126,7 +126,7 @@ def test_statements(body: str, what: str) -> None:
 
 
 EXPRESSIONS = {
-    "text in lower case": ("s.lower()", "the attribute `lower` of an unknown text"),
+    "text in title case": ("s.title()", "the attribute `title` of an unknown text"),
     "start of a text": ("s.startswith('a')", "the attribute `startswith` of an unknown text"),
     "length of a text": ("len(s)", "the entries of an unknown text"),
     "text in a text": ("'a' in s", "a search in an unknown text"),
@@ -320,7 +320,7 @@ def test_the_line_is_that_of_the_operation() -> None:
     program = agree(
         """
         def g(v):
-            return v.lower()
+            return v.title()
 
         def f(s, a):
             if a > 1:
@@ -337,7 +337,7 @@ def test_the_line_is_that_of_the_operation() -> None:
     lines = {gap.what: gap.place.line for gap in program.gaps}
     assert lines == {
         "the attribute `upper` of an unknown text": program.line("s.upper()"),
-        "the attribute `lower` of an unknown text": program.line("v.lower()"),
+        "the attribute `title` of an unknown text": program.line("v.title()"),
     }
     assert str(program.gaps[0].place) == f"{program.file}:8"
 
@@ -372,7 +372,7 @@ def test_the_rest_keeps_its_meaning() -> None:
             if a > 2:
                 raise ValueError("large")
             if a == 1:
-                v = s.lower()
+                v = s.title()
             elif b > 1:
                 v = "b"
             else:
@@ -393,12 +393,12 @@ def test_the_rest_keeps_its_meaning() -> None:
 def test_a_gap_in_one_operand_leaves_the_other_path() -> None:
     """What stops one side of an expression must not stop the other."""
     for expression in (
-        "a > 1 and s.lower() == 'x'",
-        "a > 1 or s.lower() == 'x'",
-        "1 if a > 1 else s.lower()",
+        "a > 1 and s.title() == 'x'",
+        "a > 1 or s.title() == 'x'",
+        "1 if a > 1 else s.title()",
         "0 < a < len(s)",
-        "any(v > 1 or s.lower() for v in (a, 2))",
-        "[1 for v in (a, 3) if v > 1 or s.lower()]",
+        "any(v > 1 or s.title() for v in (a, 2))",
+        "[1 for v in (a, 3) if v > 1 or s.title()]",
     ):
         program = agree(f"def f(a, s):\n    return {expression}\n", gaps=True)
         assert program.gaps
@@ -416,7 +416,7 @@ def test_a_gap_in_a_loop_leaves_those_that_left_before() -> None:
                 if v > 1:
                     return v
                 if v == 1:
-                    s.lower()
+                    s.title()
             return v
         """,
         gaps=True,
