@@ -402,6 +402,7 @@ def test_sizes_divide_the_world_by_proof() -> None:
 
 
 @pytest.mark.real_frameworks
+@pytest.mark.real_megatron
 @pytest.mark.filterwarnings("ignore")
 def test_fresh_configurations(capsys: pytest.CaptureFixture[str]) -> None:
     real.installed()
