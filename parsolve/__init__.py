@@ -93,7 +93,7 @@ def compare(
     _needs("repairs", repairs, int)
     given = {**(config or {}), **fields}
     if "world_size" not in given:
-        message = "world_size is missing"
+        message = "world_size is missing; give the number of GPUs"
         raise FieldError(message)
 
     def read(profile: Profile, said: Mapping[str, object]) -> Config:
@@ -289,27 +289,27 @@ def schedule(  # noqa: PLR0913
     *,
     pp: int,
     microbatches: int,
-    vpp: int = 1,
+    virtual_stages: int = 1,
     schedule: str | None = None,
     microbatch_group_size: int | None = None,
     layers_per_stage: Sequence[int | Sequence[int]] | None = None,
     forward_time: int = 1,
     backward_time: int = 2,
 ) -> Schedule:
-    """The timeline of one step on ``pp`` pipeline ranks of ``vpp`` virtual stages, simulated.
+    """The timeline of one step on ``pp`` pipeline ranks, simulated.
 
-    ``schedule`` is ``"gpipe"``, ``"1f1b"`` or ``"interleaved"``, by default the last where
-    ``vpp`` is more than 1, else ``"1f1b"``; a chunk takes ``microbatch_group_size`` micro-batches
-    in a row, by default ``pp``. Times are units per stage, or per layer where
-    ``layers_per_stage`` has the layers of each rank, or lists of those of its chunks. Raises
-    `ValueError` for misuse.
+    Each rank holds ``virtual_stages`` chunks of layers. ``schedule`` is ``"gpipe"``, ``"1f1b"`` or
+    ``"interleaved"``, by default the last where there are several chunks, else ``"1f1b"``; a chunk
+    takes ``microbatch_group_size`` micro-batches in a row, by default ``pp``. Times are units per
+    stage, or per layer where ``layers_per_stage`` has the layers of each rank, or lists of those
+    of its chunks. Raises `ValueError` for misuse.
     """
     from parsolve.solver.pipeline.schedule import schedule as simulate  # noqa: PLC0415
 
     return simulate(
         pp=pp,
         microbatches=microbatches,
-        vpp=vpp,
+        virtual_stages=virtual_stages,
         schedule=schedule,
         microbatch_group_size=microbatch_group_size,
         layers_per_stage=layers_per_stage,

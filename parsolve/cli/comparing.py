@@ -10,7 +10,7 @@ from parsolve.cli.verdicts import LABELS, show_repairs
 from parsolve.cli.wording import gpus, option
 from parsolve.constraints import PROFILES
 from parsolve.solver.answer import Accepted, Comparison, ProfileVerdict, Rejected
-from parsolve.solver.compare import every, is_size, splits
+from parsolve.solver.compare import divides_ranks, every, is_size
 
 
 def show_comparison(screen: Screen, answer: Comparison) -> None:
@@ -43,7 +43,7 @@ def _row(verdict: ProfileVerdict) -> list[str]:
         stage, rule = first.stage, first.rule + (f" and {more} more" if more else "")
     if verdict.lacks:
         rule = f"(it has no {_options(dict.fromkeys(verdict.lacks, None))})"
-    elif missing := {n: v for n, v in verdict.ignored.items() if is_size(n) and splits(v)}:
+    elif missing := {n: v for n, v in verdict.ignored.items() if is_size(n) and divides_ranks(v)}:
         rule = f"{rule} (without {_options(missing)})".strip()
     return [verdict.profile, verdict.verdict, dp, stage, rule]
 

@@ -176,7 +176,7 @@ def show(answer: Proofs, *, verbose: bool) -> None:
     if answer.recheck is not None:
         _show_recheck(screen, answer.recheck)
     for position, (name, why) in enumerate((answer.out_of_reach or {}).items()):
-        screen.entry("beyond" if position == 0 else "", f"{name}, at its default here: {why}")
+        screen.entry("held" if position == 0 else "", f"{name}, at its default here: {why}")
     for position, words in enumerate(answer.assumed or ()):
         screen.entry("assumed" if position == 0 else "", words)
     for each in answer.obligations:

@@ -21,10 +21,13 @@ def show_stages(screen: Screen, answer: Stages) -> None:
     """What each part costs, then for each pipeline the splits and why none is better."""
     profile = PROFILES[answer.profile]
     beside = f" and {answer.mtp_layers} MTP" if answer.mtp_layers else ""
+    ways = profile.splits
+    by_layout = ways is not None and any(ways.layout in s.settings for s in answer.splits)
+    layout = ", and the best layout" if by_layout else ""
     screen.headline(
         "stages",
         f"[{profile.name}] {answer.layers} layers{beside}: {answer.count} "
-        f"split{'s' if answer.count != 1 else ''} by options, and the best layout; "
+        f"split{'s' if answer.count != 1 else ''} by options{layout}; "
         f"{len(answer.splits)} shown, best balanced first",
         "bold",
     )

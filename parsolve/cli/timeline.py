@@ -46,7 +46,7 @@ def sizes(answer: Schedule) -> str:
         ranks = _counted(answer.pp, "rank")
         return f"{answer.schedule} on {ranks}, {_counted(answer.microbatches, 'micro-batch')}"
     return (
-        f"{answer.schedule} on {answer.pp} ranks of {answer.vpp} virtual stages, "
+        f"{answer.schedule} on {answer.pp} ranks of {answer.virtual_stages} virtual stages, "
         f"{answer.microbatches} micro-batches in groups of {answer.microbatch_group_size}"
     )
 
@@ -109,9 +109,9 @@ def _show_bubble(screen: Screen, answer: Schedule) -> None:
     if formula is None:
         screen.entry("formula", "none, as the stages are unequal")
     else:
-        work = "m v" if answer.vpp > 1 else "m"
-        below = f"({work})" if answer.vpp > 1 else work
-        virtual = " and v virtual stages" if answer.vpp > 1 else ""
+        work = "m v" if answer.virtual_stages > 1 else "m"
+        below = f"({work})" if answer.virtual_stages > 1 else work
+        virtual = " and v virtual stages" if answer.virtual_stages > 1 else ""
         verdict = "the same" if formula == bubble else "not what the schedule does"
         screen.entry(
             "formula",
@@ -120,7 +120,11 @@ def _show_bubble(screen: Screen, answer: Schedule) -> None:
             f"(pp - 1) / {below} = {_share(formula.of_ideal)} of the ideal time: {verdict}",
         )
     each = "layer" if answer.layers else "stage"
-    split = f", a chunk 1/{answer.vpp} of that" if answer.vpp > 1 and not answer.layers else ""
+    split = (
+        f", a chunk 1/{answer.virtual_stages} of that"
+        if answer.virtual_stages > 1 and not answer.layers
+        else ""
+    )
     screen.entry(
         "assumes",
         f"a forward takes {answer.forward_time:,} and a backward {answer.backward_time:,} units "

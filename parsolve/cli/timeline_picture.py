@@ -25,7 +25,7 @@ BETWEEN_MARKS = 9
 class Picture:
     """How a timeline is drawn.
 
-    ``column`` is its ticks; ``windows`` the columns that are shown, first and last excluded.
+    ``column`` is its ticks; ``windows`` the columns that are shown, as first and end.
     Each piece of work is drawn by itself (``itemised``), with its micro-batch where that fits
     into each (``numbered``), and with a letter for its chunk where there are several
     (``lettered``); or else a column says what happens in it.
@@ -136,7 +136,9 @@ def picture(answer: Schedule, room: int) -> Picture:
     """
     total = answer.total_time
     durations = {
-        item.end - item.start for rank in answer.ranks for item in _one_of_each(rank, answer.vpp)
+        item.end - item.start
+        for rank in answer.ranks
+        for item in _one_of_each(rank, answer.virtual_stages)
     }
     step, shortest = gcd(*durations), min(durations)
     label = 1 + len(str(answer.microbatches - 1))
@@ -157,7 +159,7 @@ def picture(answer: Schedule, room: int) -> Picture:
         unit=answer.ticks_per_unit,
         itemised=itemised,
         numbered=shortest // column >= label,
-        lettered=itemised and 1 < answer.vpp <= len(ascii_uppercase),
+        lettered=itemised and 1 < answer.virtual_stages <= len(ascii_uppercase),
     )
 
 
@@ -169,12 +171,12 @@ def _both_ends_fit(answer: Schedule, time: Fraction) -> bool:
     return begin <= time and answer.total_time - end <= time
 
 
-def _one_of_each(rank: RankTimeline, vpp: int) -> list[Item]:
+def _one_of_each(rank: RankTimeline, virtual_stages: int) -> list[Item]:
     """A forward and a backward of each chunk of a rank."""
     found: dict[tuple[str, int], Item] = {}
     for item in rank.items:
         found.setdefault((item.kind, item.chunk), item)
-        if len(found) == 2 * vpp:
+        if len(found) == 2 * virtual_stages:
             break
     return list(found.values())
 

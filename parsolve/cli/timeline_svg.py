@@ -62,7 +62,7 @@ def svg(answer: Schedule) -> str:
     shortest = min(item.end - item.start for rank in answer.ranks for item in rank.items)
     scale = min(NARROW / shortest, WIDEST / answer.total_time)
     title = f"Pipeline schedule: {sizes(answer)}"
-    entries = _legend_entries(answer.vpp)
+    entries = _legend_entries(answer.virtual_stages)
     legend = max(sum(_legend_width(text) for _, text in row) for row in entries)
     width = 2 * PAD + max(LABEL + answer.total_time * scale + PAD, legend, (DIGIT + 1) * len(title))
     chart = PAD + 36
@@ -104,7 +104,7 @@ def svg(answer: Schedule) -> str:
 
 def _box(row: ET.Element, answer: Schedule, rank: int, item: Item, scale: float) -> None:
     kind = "forward" if item.kind == "F" else "backward"
-    chunk = f", chunk {item.chunk}" if answer.vpp > 1 else ""
+    chunk = f", chunk {item.chunk}" if answer.virtual_stages > 1 else ""
     group = ET.SubElement(row, "g")
     _leaf(
         group,
@@ -151,15 +151,15 @@ def _legend(root: ET.Element, entries: Sequence[Sequence[tuple[str, str]]], top:
     _leaf(root, "text", "The number is the micro-batch.", x=str(PAD), y=str(below))
 
 
-def _legend_entries(vpp: int) -> list[list[tuple[str, str]]]:
+def _legend_entries(virtual_stages: int) -> list[list[tuple[str, str]]]:
     """Looks and what they mean."""
-    if vpp == 1:
+    if virtual_stages == 1:
         return [[(_look("F", 0), "forward"), (_look("B", 0), "backward")]]
     rows = []
     for kind, name in (("F", "forward"), ("B", "backward")):
         row = []
-        for shade in range(min(vpp, SHADES)):
-            alike = range(shade, vpp, SHADES)
+        for shade in range(min(virtual_stages, SHADES)):
+            alike = range(shade, virtual_stages, SHADES)
             more = ", ..." if len(alike) > MOST_ALIKE else ""
             chunks = ", ".join(map(str, alike[:MOST_ALIKE]))
             row.append((_look(kind, shade), f"{name}, chunk {chunks}{more}"))

@@ -41,7 +41,9 @@ stated_nvlink_domain_size = Size(
 )
 
 _usual_node = if_(
-    divides(8, world_size), 8, if_(divides(4, world_size), 4, if_(divides(2, world_size), 2, 1))
+    divides(ASSUMED_GPUS_PER_NODE, world_size),
+    ASSUMED_GPUS_PER_NODE,
+    if_(divides(4, world_size), 4, if_(divides(2, world_size), 2, 1)),
 )
 gpus_per_node = Named(
     "gpus_per_node",

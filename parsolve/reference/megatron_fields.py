@@ -103,7 +103,11 @@ def validate(
     linear_value_heads: int | None,
     transformer_impl: str,
 ) -> None:
-    """Return for what Megatron takes up to and including the first step, else raise its refusal."""
+    """Return for what Megatron takes up to and including the first step.
+
+    Sizes count ranks; `seq_length` and `max_position_embeddings` count tokens. Raises the refusal
+    of `megatron.py`: its rule, the place that raises, and the numbers.
+    """
     exchange = "another"
     for known in EXCHANGES:
         if cp_comm_type == known:

@@ -470,7 +470,7 @@ class Schedule:
     schedule: Literal["gpipe", "1f1b", "interleaved"]
     pp: int
     microbatches: int
-    vpp: int
+    virtual_stages: int
     microbatch_group_size: int | None = None
     layers: tuple[tuple[int, ...], ...] | None = None
     forward_time: int

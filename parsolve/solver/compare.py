@@ -80,8 +80,10 @@ def compare(
 def _refuse_unknown(given: Mapping[str, object]) -> None:
     for word, value in given.items():
         if all(known_as(PROFILES[name], word, value) is None for name in PROFILES):
-            known = any(word in PROFILES[name].spellings for name in PROFILES)
-            why = f"takes no {value!r:.40}" if known else "is known to no profile"
+            plain = word.replace("-", "_")
+            known = any(plain in PROFILES[name].spellings for name in PROFILES)
+            kind = "is no switch" if isinstance(value, bool) else "is a switch: true or false"
+            why = f"{kind}; got {value!r:.40}" if known else "is known to no profile"
             hint = "" if known else suggestion(word, tuple(every().spellings))
             message = f"{word} {why}{hint}"
             raise FieldError(message)
@@ -101,7 +103,9 @@ def _verdict(
             ignored[word] = value
         else:
             taken[field.name] = value
-    lacks = tuple(word for word, value in ignored.items() if _is_axis(word) and splits(value))
+    lacks = tuple(
+        word for word, value in ignored.items() if _is_axis(word) and divides_ranks(value)
+    )
     try:
         said = {name: single(profile.field_of[name], value) for name, value in taken.items()}
         answer = check(read(profile, said), shown_repairs=shown_repairs)
@@ -149,6 +153,6 @@ def is_size(word: str) -> bool:
     return any(isinstance(field, Size) and bool(field.divides) for field in fields)
 
 
-def splits(value: object) -> bool:
-    """Whether a size of this value does anything."""
+def divides_ranks(value: object) -> bool:
+    """Whether a size of this value splits anything."""
     return isinstance(value, int) and not isinstance(value, bool) and value > 1

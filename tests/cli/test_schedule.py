@@ -111,7 +111,7 @@ class TestText:
         assert rows(cli(*question).out) == rows(cli(*question, columns=80).out)
 
     def test_colours_are_on_a_terminal_alone(self) -> None:
-        answer = parsolve.schedule(pp=4, microbatches=8, vpp=2)
+        answer = parsolve.schedule(pp=4, microbatches=8, virtual_stages=2)
 
         class Terminal(io.StringIO):
             def isatty(self) -> bool:
@@ -147,7 +147,7 @@ class TestJson:
         assert done.data["answer"] == "schedule"
 
     def test_is_what_python_answers(self) -> None:
-        answer = parsolve.schedule(pp=4, microbatches=8, vpp=2)
+        answer = parsolve.schedule(pp=4, microbatches=8, virtual_stages=2)
         assert isinstance(answer, Schedule)
         assert cli(*INTERLEAVED, "--format", "json").data == as_data(answer)
 
@@ -214,8 +214,11 @@ class TestFile:
         (("--pp", "0", "--microbatches", "8"), ("pp must be at least 1",)),
         (("--pp", "4", "--microbatches", "-1"), ("microbatches must be at least 1",)),
         (("--pp", "9" * 40, "--microbatches", "8"), ("pp must be at most 1,024",)),
-        ((*EIGHT[1:], "--schedule", "gpipe", "--vpp", "2"), ("gpipe", "vpp=1", "interleaved")),
-        ((*EIGHT[1:], "--schedule", "interleaved"), ("vpp of at least 2",)),
+        (
+            (*EIGHT[1:], "--schedule", "gpipe", "--vpp", "2"),
+            ("gpipe", "virtual_stages=1", "interleaved"),
+        ),
+        ((*EIGHT[1:], "--schedule", "interleaved"), ("virtual_stages of at least 2",)),
         (("--pp", "4", "--microbatches", "10", "--vpp", "2"), ("microbatches=8 or 12",)),
         ((*EIGHT[1:], "--layers-per-stage", "4,4,x,3"), ("--layers-per-stage", "2+2,2+1")),
         ((*EIGHT[1:], "--layers-per-stage", ""), ("--layers-per-stage",)),

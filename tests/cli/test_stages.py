@@ -65,9 +65,9 @@ def test_a_layout_longer_than_a_screen_is_left_to_json() -> None:
     [
         (("--pp", "4"), "layers is missing; give the layers, or a model that has some"),
         (("--layers", "61"), "Missing option '--pp'"),
-        (("--layers", "61", "--pp", "16..4"), "write the smaller size first"),
-        (("--layers", "61", "--pp", "1..1000"), "at most 64 sizes at once"),
-        (("--layers", "61", "--pp", "x"), "a size is a number, a list (8,16) or a range"),
+        (("--layers", "61", "--pp", "16..4"), "write the smaller pipeline size first"),
+        (("--layers", "61", "--pp", "1..1000"), "at most 64 pipeline sizes at once"),
+        (("--layers", "61", "--pp", "x"), "a pipeline size is a number, a list (8,16) or a range"),
         (("--layers", "61", "--pp", "4", "--loss-cost", "much"), "such as 1.5, got 'much'"),
         (("--layers", "61", "--pp", "4", "--profile", "none"), "no profile 'none'"),
         (("--layers", "61", "--pp", "4", "--profile", "halo"), "profiles with others: megatron"),

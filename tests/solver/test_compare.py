@@ -69,7 +69,7 @@ def test_a_switch_is_no_number() -> None:
     [
         ({}, "world_size is missing"),
         ({"world_size": 8, "tensor_size": 2}, "tensor_size is known to no profile"),
-        ({"world_size": 8, "tp_size": True}, "tp_size takes no True"),
+        ({"world_size": 8, "tp_size": True}, "tp_size is no switch; got True"),
         ({"world_size": 0}, "world_size must be at least 1, got 0"),
         ({"world_size": "8"}, "world_size must be an integer"),
     ],

@@ -48,7 +48,7 @@ def shapes(draw: st.DrawFn) -> dict[str, Anything]:
     return {
         "schedule": name,
         "pp": pp,
-        "vpp": draw(st.integers(2, 4)),
+        "virtual_stages": draw(st.integers(2, 4)),
         "microbatches": draw(st.sampled_from(fitting)),
         "microbatch_group_size": group,
     }
@@ -65,7 +65,9 @@ def questions(draw: st.DrawFn) -> dict[str, Anything]:
     asked = {**draw(shapes()), **draw(times)}
     if draw(st.booleans()):
         chunks = st.lists(
-            st.integers(1, 4), min_size=asked.get("vpp", 1), max_size=asked.get("vpp", 1)
+            st.integers(1, 4),
+            min_size=asked.get("virtual_stages", 1),
+            max_size=asked.get("virtual_stages", 1),
         )
         asked["layers_per_stage"] = [draw(chunks) for _ in range(asked["pp"])]
     return asked
@@ -82,7 +84,7 @@ def needed(
         return (last, "F", item.microbatch, item.chunk - 1) if item.chunk else None
     if rank < last:
         return rank + 1, "B", item.microbatch, item.chunk
-    if item.chunk < answer.vpp - 1:
+    if item.chunk < answer.virtual_stages - 1:
         return 0, "B", item.microbatch, item.chunk + 1
     return rank, "F", item.microbatch, item.chunk
 
@@ -90,7 +92,10 @@ def needed(
 @given(questions())
 def test_each_item_once_in_its_time(asked: dict[str, Anything]) -> None:
     answer = parsolve.schedule(**asked)
-    layers = asked.get("layers_per_stage", [[Fraction(1, answer.vpp)] * answer.vpp] * answer.pp)
+    layers = asked.get(
+        "layers_per_stage",
+        [[Fraction(1, answer.virtual_stages)] * answer.virtual_stages] * answer.pp,
+    )
     took = {"F": answer.forward_time, "B": answer.backward_time}
     for rank in answer.ranks:
         done = sorted((item.kind, item.microbatch, item.chunk) for item in rank.items)
@@ -98,7 +103,7 @@ def test_each_item_once_in_its_time(asked: dict[str, Anything]) -> None:
             (kind, microbatch, chunk)
             for kind in "BF"
             for microbatch in range(answer.microbatches)
-            for chunk in range(answer.vpp)
+            for chunk in range(answer.virtual_stages)
         ]
         for item in rank.items:
             duration = took[item.kind] * layers[rank.rank][item.chunk] * answer.ticks_per_unit
@@ -146,15 +151,17 @@ def test_the_bubble_is_the_formula_where_stages_are_equal(
     answer = parsolve.schedule(**asked, **took)
     assert answer.formula == answer.bubble
     share = answer.bubble.of_step
-    p, chunks = answer.pp, answer.microbatches * answer.vpp
+    p, chunks = answer.pp, answer.microbatches * answer.virtual_stages
     assert Fraction(share.numerator, share.denominator) == Fraction(p - 1, chunks + p - 1)
 
 
 @given(shapes(), st.integers(1, 3))
 def test_equal_layers_are_longer_stages(asked: dict[str, Anything], layers: int) -> None:
-    vpp = asked.get("vpp", 1)
-    split = parsolve.schedule(**asked, layers_per_stage=[layers * vpp] * asked["pp"])
-    whole = parsolve.schedule(**asked, forward_time=layers * vpp, backward_time=2 * layers * vpp)
+    virtual_stages = asked.get("virtual_stages", 1)
+    split = parsolve.schedule(**asked, layers_per_stage=[layers * virtual_stages] * asked["pp"])
+    whole = parsolve.schedule(
+        **asked, forward_time=layers * virtual_stages, backward_time=2 * layers * virtual_stages
+    )
     assert split.ranks == whole.ranks
     assert split.bubble == split.formula == whole.bubble
 
@@ -167,9 +174,11 @@ def test_unequal_stages_have_no_formula_and_wait_for_the_busiest() -> None:
     assert uneven.ranks[3].idle_time > uneven.ranks[0].idle_time
 
 
-@pytest.mark.parametrize("vpp", [2, 3])
+@pytest.mark.parametrize("virtual_stages", [2, 3])
 @pytest.mark.parametrize("pp", [2, 3, 4])
-def test_what_the_interleaved_schedule_refuses_would_stop_or_idle_longer(pp: int, vpp: int) -> None:
+def test_what_the_interleaved_schedule_refuses_would_stop_or_idle_longer(
+    pp: int, virtual_stages: int
+) -> None:
     refused = 0
     for microbatches in range(1, 10):
         for group in range(1, 12):
@@ -178,17 +187,24 @@ def test_what_the_interleaved_schedule_refuses_would_stop_or_idle_longer(pp: int
             refused += 1
             with pytest.raises(ValueError, match="microbatch"):
                 parsolve.schedule(
-                    pp=pp, microbatches=microbatches, vpp=vpp, microbatch_group_size=group
+                    pp=pp,
+                    microbatches=microbatches,
+                    virtual_stages=virtual_stages,
+                    microbatch_group_size=group,
                 )
             shape = Shape(
-                name="interleaved", pp=pp, microbatches=microbatches, vpp=vpp, group=group
+                name="interleaved",
+                pp=pp,
+                microbatches=microbatches,
+                virtual_stages=virtual_stages,
+                group=group,
             )
             orders = [order_of_work(shape, rank, turns(shape)) for rank in range(pp)]
-            alike = [[1] * vpp] * pp
+            alike = [[1] * virtual_stages] * pp
             items = Simulation(shape, orders).run(alike, alike)
-            ends = [row[-1].end for row in items if len(row) == 2 * microbatches * vpp]
+            ends = [row[-1].end for row in items if len(row) == 2 * microbatches * virtual_stages]
             if group <= microbatches:
-                assert len(ends) < pp or max(ends) > 2 * (microbatches * vpp + pp - 1)
+                assert len(ends) < pp or max(ends) > 2 * (microbatches * virtual_stages + pp - 1)
     assert refused > 20
 
 
@@ -196,24 +212,26 @@ class TestInFlight:
     @given(shapes())
     def test_of_each_schedule(self, asked: dict[str, Anything]) -> None:
         answer = parsolve.schedule(**asked)
-        pp, m, vpp = answer.pp, answer.microbatches, answer.vpp
+        pp, m, virtual_stages = answer.pp, answer.microbatches, answer.virtual_stages
         for rank in answer.ranks:
             expected = {
                 "gpipe": m,
                 "1f1b": min(pp - rank.rank, m),
                 "interleaved": min(
-                    2 * (pp - rank.rank - 1) + (vpp - 1) * (answer.microbatch_group_size or 0) + 1,
-                    m * vpp,
+                    2 * (pp - rank.rank - 1)
+                    + (virtual_stages - 1) * (answer.microbatch_group_size or 0)
+                    + 1,
+                    m * virtual_stages,
                 ),
             }[answer.schedule]
             assert rank.in_flight_chunks == expected
-            assert rank.in_flight_chunks / vpp <= rank.in_flight <= min(m, expected)
-            assert vpp > 1 or rank.in_flight == expected
+            assert rank.in_flight_chunks / virtual_stages <= rank.in_flight <= min(m, expected)
+            assert virtual_stages > 1 or rank.in_flight == expected
 
     @given(shapes())
     def test_is_what_the_memory_of_megatron_counts(self, asked: dict[str, Anything]) -> None:
         """Where a chunk takes pp micro-batches in a row, which is the default."""
-        pp, vpp, m = asked["pp"], asked.get("vpp", 1), asked["microbatches"]
+        pp, virtual_stages, m = asked["pp"], asked.get("virtual_stages", 1), asked["microbatches"]
         if asked["schedule"] == "gpipe" or asked.get("microbatch_group_size", pp) != pp:
             return
         answer = parsolve.schedule(**asked)
@@ -221,8 +239,8 @@ class TestInFlight:
             {
                 "world_size": pp,
                 "pp_size": pp,
-                "virtual_stages": vpp if vpp > 1 else None,
-                "num_hidden_layers": pp * vpp,
+                "virtual_stages": virtual_stages if virtual_stages > 1 else None,
+                "num_hidden_layers": pp * virtual_stages,
                 "requested_global_batch": m,
             }
         )
@@ -230,17 +248,17 @@ class TestInFlight:
 
     @given(shapes())
     def test_is_what_the_memory_of_generic_counts(self, asked: dict[str, Anything]) -> None:
-        pp, vpp, m = asked["pp"], asked.get("vpp", 1), asked["microbatches"]
+        pp, virtual_stages, m = asked["pp"], asked.get("virtual_stages", 1), asked["microbatches"]
         if pp == 1 or asked.get("microbatch_group_size", pp) != pp:
             return
         config = GENERIC.config(
             {
                 "world_size": pp,
                 "pp_size": pp,
-                "virtual_stages": vpp,
+                "virtual_stages": virtual_stages,
                 "pp_schedule": asked["schedule"],
                 "num_microbatches": m,
-                "num_hidden_layers": pp * vpp,
+                "num_hidden_layers": pp * virtual_stages,
             }
         )
         assert counted(config, generic) == ends(parsolve.schedule(**asked))
@@ -283,7 +301,7 @@ class TestByHand:
         assert told(answer, 1) == "F0a 1-2, F1a 2-3, B0a 3-5, B1a 5-7"
 
     def test_interleaved(self) -> None:
-        answer = parsolve.schedule(pp=2, microbatches=2, vpp=2)
+        answer = parsolve.schedule(pp=2, microbatches=2, virtual_stages=2)
         assert (answer.ticks_per_unit, answer.total_time, answer.ideal_time) == (2, 15, 12)
         assert told(answer, 0) == (
             "F0a 0-1, F1a 1-2, F0b 2-3, F1b 3-4, B0b 6-8, B1b 9-11, B0a 11-13, B1a 13-15"
@@ -304,13 +322,13 @@ class TestByHand:
 
     def test_turns_of_the_framework_s_own_example(self) -> None:
         """schedules.py: "PP2 N3M5 with VP2", a comment in the interleaved schedule."""
-        found = turns(Shape(name="interleaved", pp=2, microbatches=5, vpp=2, group=3))
+        found = turns(Shape(name="interleaved", pp=2, microbatches=5, virtual_stages=2, group=3))
         assert [microbatch for microbatch, _ in found] == [0, 1, 2, 0, 1, 2, 3, 4, 3, 4]
         assert [chunk for _, chunk in found] == [0, 0, 0, 1, 1, 1, 0, 0, 1, 1]
 
     def test_warm_up_of_the_interleaved_paper_s_figure(self) -> None:
         """Narayanan et al., figure 4: 4 devices, 8 micro-batches, 2 chunks each."""
-        answer = parsolve.schedule(pp=4, microbatches=8, vpp=2)
+        answer = parsolve.schedule(pp=4, microbatches=8, virtual_stages=2)
         assert [rank.warmup for rank in answer.ranks] == [10, 8, 6, 4]
         assert (answer.bubble.of_ideal.numerator, answer.bubble.of_ideal.denominator) == (3, 16)
 
@@ -323,32 +341,53 @@ MISUSE: list[tuple[dict[str, Anything], tuple[str, ...]]] = [
     ({"pp": 10**30}, ("pp must be at most 1,024",)),
     ({"pp": 10**5000}, ("pp must be at most 1,024", "too long to show")),
     ({"microbatches": 0}, ("microbatches must be at least 1",)),
-    ({"microbatches": 8192, "pp": 8}, ("pp * microbatches * vpp", "16,384", "65,536")),
-    ({"vpp": 0}, ("vpp must be at least 1",)),
-    ({"vpp": 2, "pp": 1}, ("vpp=2", "pp of at least 2")),
+    ({"microbatches": 8192, "pp": 8}, ("pp * microbatches * virtual_stages", "16,384", "65,536")),
+    ({"virtual_stages": 0}, ("virtual_stages must be at least 1",)),
+    ({"virtual_stages": 2, "pp": 1}, ("virtual_stages=2", "pp of at least 2")),
     ({"forward_time": 0}, ("forward_time must be at least 1",)),
     ({"backward_time": 10**9}, ("backward_time must be at most 1,000,000",)),
-    ({"schedule": "gpipe", "vpp": 2}, ("schedule gpipe", "vpp=1", "interleaved")),
-    ({"schedule": "1f1b", "vpp": 2}, ("schedule 1f1b", "vpp=1", "interleaved")),
-    ({"schedule": "interleaved"}, ("interleaved needs vpp of at least 2", "1f1b")),
+    (
+        {"schedule": "gpipe", "virtual_stages": 2},
+        ("schedule gpipe", "virtual_stages=1", "interleaved"),
+    ),
+    (
+        {"schedule": "1f1b", "virtual_stages": 2},
+        ("schedule 1f1b", "virtual_stages=1", "interleaved"),
+    ),
+    ({"schedule": "interleaved"}, ("interleaved needs virtual_stages of at least 2", "1f1b")),
     ({"schedule": "interleave"}, ("schedule must be one of", "did you mean", "interleaved")),
     ({"schedule": 1}, ("schedule must be one of gpipe, 1f1b, interleaved, got 1",)),
     ({"microbatch_group_size": 4}, ("microbatch_group_size", "1f1b", "leave it out")),
-    ({"vpp": 2, "microbatch_group_size": 3}, ("microbatch_group_size=3", "pp=4", "=4 or more")),
-    ({"vpp": 2, "microbatch_group_size": 9}, ("microbatches=8", "=9", "nearest that works", "9")),
-    ({"vpp": 2, "microbatches": 3}, ("microbatches=3", "pp unless given", "microbatches=4")),
-    ({"vpp": 2, "microbatches": 10}, ("leaves 2", "pp=4", "microbatches=8 or 12")),
     (
-        {"vpp": 2, "microbatches": 9, "microbatch_group_size": 6},
+        {"virtual_stages": 2, "microbatch_group_size": 3},
+        ("microbatch_group_size=3", "pp=4", "=4 or more"),
+    ),
+    (
+        {"virtual_stages": 2, "microbatch_group_size": 9},
+        ("microbatches=8", "=9", "nearest that works", "9"),
+    ),
+    (
+        {"virtual_stages": 2, "microbatches": 3},
+        ("microbatches=3", "pp unless given", "microbatches=4"),
+    ),
+    ({"virtual_stages": 2, "microbatches": 10}, ("leaves 2", "pp=4", "microbatches=8 or 12")),
+    (
+        {"virtual_stages": 2, "microbatches": 9, "microbatch_group_size": 6},
         ("leaves 3", "microbatches=6 or 10"),
     ),
     ({"layers_per_stage": [4, 4, 4]}, ("layers_per_stage", "pp=4", "got 3")),
     ({"layers_per_stage": "4,4,4,4"}, ("layers_per_stage must be a list",)),
     ({"layers_per_stage": [4, 4, 4, 0]}, ("layers_per_stage of rank 3", "at least 1")),
     ({"layers_per_stage": [4, 4, 4, "4"]}, ("layers_per_stage of rank 3", "integer")),
-    ({"vpp": 2, "layers_per_stage": [8, 8, 8, 7]}, ("rank 3", "7", "vpp=2", "4+3")),
-    ({"vpp": 2, "layers_per_stage": [8, 8, 8, 1]}, ("rank 3", "less than one for each")),
-    ({"vpp": 2, "layers_per_stage": [8, 8, 8, [4]]}, ("rank 3", "vpp=2", "got 1")),
+    (
+        {"virtual_stages": 2, "layers_per_stage": [8, 8, 8, 7]},
+        ("rank 3", "7", "virtual_stages=2", "4+3"),
+    ),
+    ({"virtual_stages": 2, "layers_per_stage": [8, 8, 8, 1]}, ("rank 3", "less than one for each")),
+    (
+        {"virtual_stages": 2, "layers_per_stage": [8, 8, 8, [4]]},
+        ("rank 3", "virtual_stages=2", "got 1"),
+    ),
 ]
 
 
@@ -362,7 +401,7 @@ def test_misuse_says_what_to_change(change: dict[str, Anything], parts: tuple[st
 
 @given(st.integers(2, 6), st.integers(1, 40), st.integers(0, 5))
 def test_the_micro_batches_that_are_offered_work(pp: int, microbatches: int, more: int) -> None:
-    asked: dict[str, Anything] = {"pp": pp, "vpp": 2, "microbatch_group_size": pp + more}
+    asked: dict[str, Anything] = {"pp": pp, "virtual_stages": 2, "microbatch_group_size": pp + more}
     if takes_group(pp, microbatches, pp + more):
         return
     with pytest.raises(ValueError, match="nearest") as caught:

@@ -49,7 +49,7 @@ def schedule(
             rich_help_panel=PIPELINE,
         ),
     ],
-    vpp: Annotated[
+    virtual_stages: Annotated[
         int,
         typer.Option(
             "--virtual-stages",
@@ -63,7 +63,7 @@ def schedule(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help="gpipe, 1f1b or interleaved. (default: interleaved where vpp > 1, else 1f1b)",
+            help="gpipe, 1f1b or interleaved. (default: interleaved with virtual stages)",
             rich_help_panel=PIPELINE,
             show_default=False,
         ),
@@ -129,7 +129,7 @@ def schedule(
     answer = simulate(
         pp=pp,
         microbatches=microbatches,
-        vpp=vpp,
+        virtual_stages=virtual_stages,
         schedule=schedule,
         microbatch_group_size=microbatch_group_size,
         layers_per_stage=None if layers_per_stage is None else _layers(layers_per_stage),

@@ -12,6 +12,7 @@ from parsolve.cli.options import profile_named, ranges, speaks
 PIPELINE = "Pipeline"
 COSTS = "Costs, in layers"
 
+NUMBER = ("number of virtual stages", "numbers of virtual stages")
 MOST_SIZES = 64
 """Numbers of ranks, or of chunks, that one question covers."""
 
@@ -118,8 +119,8 @@ def stages(
         profile_named(profile),
         layers=layers,
         shape=None if model is None else read_model_facts(model).counted(),
-        ranks=ranges(pp, "--pp", ("size", "sizes"), MOST_SIZES),
-        chunks=ranges(virtual_stages, "--virtual-stages", ("number", "numbers"), MOST_SIZES),
+        ranks=ranges(pp, "--pp", ("pipeline size", "pipeline sizes"), MOST_SIZES),
+        chunks=ranges(virtual_stages, "--virtual-stages", NUMBER, MOST_SIZES),
         mtp_layers=mtp_layers,
         sequence=seq_length,
         embedding_cost=embedding_cost,

@@ -109,14 +109,14 @@ CHANGES = (
         "Freezing all layers switches off the distributed optimizer and the overlapped gather.",
         arguments(1758),
     ),
-    _change(
-        "estimate-rises-with-cp",
-        all_of(
+    Notice(
+        id="estimate-rises-with-cp",
+        when=all_of(
             q.dp_cp_size > q.data_parallel_size, q.distributed_optimizer, m.embedding_parameters > 0
         ),
-        "Megatron's own estimate of memory divides the optimizer's state by dp, which cp lowers, "
-        "and so goes up; its optimizer shards over dp * cp, as the memory here does.",
-        Source(
+        reason="Megatron's own estimate of memory divides the optimizer's state by dp, which cp "
+        "lowers, and so goes up; its optimizer shards over dp * cp, as parsolve memory has it.",
+        source=Source(
             "megatron/training/theoretical_memory_usage.py", "compute_weight_and_optimizer_memory"
         ),
     ),

@@ -39,20 +39,20 @@ class Shape:
     name: Name
     pp: int
     microbatches: int
-    vpp: int = 1
+    virtual_stages: int = 1
     group: int = 1
 
 
 def warmup_forwards(shape: Shape, rank: int) -> int:
     """Forwards of one chunk that a rank does before its first backward follows a forward."""
-    pp, whole = shape.pp, shape.microbatches * shape.vpp
+    pp, whole = shape.pp, shape.microbatches * shape.virtual_stages
     match shape.name:
         case "gpipe":
             return whole
         case "1f1b":
             return min(pp - rank - 1, whole)
         case "interleaved":
-            return min(2 * (pp - rank - 1) + (shape.vpp - 1) * shape.group, whole)
+            return min(2 * (pp - rank - 1) + (shape.virtual_stages - 1) * shape.group, whole)
 
 
 def turns(shape: Shape) -> list[tuple[int, int]]:
@@ -61,7 +61,7 @@ def turns(shape: Shape) -> list[tuple[int, int]]:
     return [
         (microbatch, chunk)
         for first in range(0, shape.microbatches, size)
-        for chunk in range(shape.vpp)
+        for chunk in range(shape.virtual_stages)
         for microbatch in range(first, min(first + size, shape.microbatches))
     ]
 
@@ -72,7 +72,9 @@ def order_of_work(shape: Shape, rank: int, taken: Sequence[tuple[int, int]]) -> 
     Backwards take the same turns, the last chunk first.
     """
     forwards = [Work("F", microbatch, chunk) for microbatch, chunk in taken]
-    backwards = [Work("B", microbatch, shape.vpp - 1 - chunk) for microbatch, chunk in taken]
+    backwards = [
+        Work("B", microbatch, shape.virtual_stages - 1 - chunk) for microbatch, chunk in taken
+    ]
     warmup = warmup_forwards(shape, rank)
     steady = zip(forwards[warmup:], backwards, strict=False)
     rest = backwards[len(forwards) - warmup :]

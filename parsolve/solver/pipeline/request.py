@@ -35,50 +35,53 @@ def positive(name: str, value: object, most: int) -> int:
 
 
 def shape_of(
-    pp: int, microbatches: int, vpp: int, schedule: str | None, group: int | None
+    pp: int, microbatches: int, virtual_stages: int, schedule: str | None, group: int | None
 ) -> Shape:
     """The schedule that is meant, or misuse that says what to change."""
     positive("pp", pp, MOST_RANKS)
     positive("microbatches", microbatches, MOST_WORK)
-    positive("vpp", vpp, MOST_WORK)
-    name = _name(schedule, vpp)
+    positive("virtual_stages", virtual_stages, MOST_WORK)
+    name = _name(schedule, virtual_stages)
     if name == "interleaved":
-        if vpp == 1:
+        if virtual_stages == 1:
             raise FieldError(
-                "schedule interleaved needs vpp of at least 2: with one chunk of layers per rank "
-                "there is nothing to interleave; raise vpp, or use schedule 1f1b"
+                "schedule interleaved needs virtual_stages of at least 2: with one chunk of layers "
+                "per rank there is nothing to interleave; raise virtual_stages, or use schedule "
+                "1f1b"
             )
         if pp == 1:
             raise FieldError(
-                f"vpp={vpp} needs pp of at least 2: one rank has no pipeline to interleave; "
-                "raise pp, or use vpp=1"
+                f"virtual_stages={virtual_stages} needs pp of at least 2: one rank has no pipeline "
+                "to interleave; raise pp, or use virtual_stages=1"
             )
-    elif vpp > 1:
+    elif virtual_stages > 1:
         raise FieldError(
-            f"schedule {name} has one chunk of layers per rank, vpp={vpp} asks for {vpp}; use "
-            "vpp=1, or schedule interleaved"
+            f"schedule {name} has one chunk of layers per rank, virtual_stages={virtual_stages} "
+            f"asks for {virtual_stages}; use virtual_stages=1, or schedule interleaved"
         )
     elif group is not None:
         raise FieldError(
             f"microbatch_group_size belongs to the interleaved schedule, this is {name}; leave it "
-            "out, or use vpp of at least 2"
+            "out, or use virtual_stages of at least 2"
         )
     size = 1
     if name == "interleaved":
         size = pp if group is None else positive("microbatch_group_size", group, MOST_WORK)
         _check_group(pp, microbatches, size)
-    if (work := pp * microbatches * vpp) > MOST_WORK:
+    if (work := pp * microbatches * virtual_stages) > MOST_WORK:
         raise FieldError(
-            f"pp * microbatches * vpp must be at most {MOST_WORK:,} for a timeline, got {pp} * "
-            f"{microbatches} * {vpp} = {work:,}; the steady state repeats, so that fewer "
-            "microbatches show the same"
+            f"pp * microbatches * virtual_stages must be at most {MOST_WORK:,} for a timeline, got "
+            f"{pp} * {microbatches} * {virtual_stages} = {work:,}; the steady state repeats, so "
+            "that fewer microbatches show the same"
         )
-    return Shape(name=name, pp=pp, microbatches=microbatches, vpp=vpp, group=size)
+    return Shape(
+        name=name, pp=pp, microbatches=microbatches, virtual_stages=virtual_stages, group=size
+    )
 
 
-def _name(schedule: object, vpp: int) -> Name:
+def _name(schedule: object, virtual_stages: int) -> Name:
     if schedule is None:
-        return "interleaved" if vpp > 1 else "1f1b"
+        return "interleaved" if virtual_stages > 1 else "1f1b"
     for name in NAMES:
         if schedule == name:
             return name
@@ -121,7 +124,7 @@ def _check_group(pp: int, microbatches: int, group: int) -> None:
     )
 
 
-def layers_of(given: object, pp: int, vpp: int) -> Layers:
+def layers_of(given: object, pp: int, virtual_stages: int) -> Layers:
     """Layers by rank and chunk; a rank's number is split evenly over its chunks."""
     if not isinstance(given, (list, tuple)):
         raise FieldError(f"layers_per_stage must be a list of numbers, got {shown(given)}")
@@ -129,30 +132,32 @@ def layers_of(given: object, pp: int, vpp: int) -> Layers:
         raise FieldError(
             f"layers_per_stage must have a number for each of the pp={pp} ranks, got {len(given)}"
         )
-    return tuple(_chunks(rank, one, vpp) for rank, one in enumerate(given))
+    return tuple(_chunks(rank, one, virtual_stages) for rank, one in enumerate(given))
 
 
-def _chunks(rank: int, given: object, vpp: int) -> tuple[int, ...]:
+def _chunks(rank: int, given: object, virtual_stages: int) -> tuple[int, ...]:
     name = f"layers_per_stage of rank {rank}"
     if 0 in (given if isinstance(given, (list, tuple)) else (given,)):
         message = f"{name} must be at least 1 in each chunk: empty stages are not simulated"
         raise FieldError(message)
     if isinstance(given, (list, tuple)):
-        if len(given) != vpp:
+        if len(given) != virtual_stages:
             raise FieldError(
-                f"{name} must have a number for each of the vpp={vpp} chunks, got {len(given)}"
+                f"{name} must have a number for each of the virtual_stages={virtual_stages} "
+                f"chunks, got {len(given)}"
             )
         return tuple(positive(name, one, LONGEST) for one in given)
     layers = positive(name, given, LONGEST)
-    if layers % vpp:
+    if layers % virtual_stages:
         raise FieldError(
-            f"{name} is {layers}, which vpp={vpp} does not divide; give the layers of each chunk, "
-            f"such as {'+'.join(map(str, _even(layers, vpp)))}"
-            if layers >= vpp
-            else f"{name} is {layers}, less than one for each of vpp={vpp} chunks"
+            f"{name} is {layers}, which virtual_stages={virtual_stages} does not divide; give the "
+            f"layers of each chunk, such as {'+'.join(map(str, _even(layers, virtual_stages)))}"
+            if layers >= virtual_stages
+            else f"{name} is {layers}, less than one for each of "
+            f"virtual_stages={virtual_stages} chunks"
         )
-    return (layers // vpp,) * vpp
+    return (layers // virtual_stages,) * virtual_stages
 
 
-def _even(layers: int, vpp: int) -> list[int]:
-    return [layers // vpp + (chunk < layers % vpp) for chunk in range(vpp)]
+def _even(layers: int, chunks: int) -> list[int]:
+    return [layers // chunks + (chunk < layers % chunks) for chunk in range(chunks)]

@@ -17,7 +17,7 @@ def schedule(  # noqa: PLR0913
     *,
     pp: int,
     microbatches: int,
-    vpp: int = 1,
+    virtual_stages: int = 1,
     schedule: str | None = None,
     microbatch_group_size: int | None = None,
     layers_per_stage: Sequence[int | Sequence[int]] | None = None,
@@ -25,16 +25,16 @@ def schedule(  # noqa: PLR0913
     backward_time: int = 2,
 ) -> Schedule:
     """Simulate one step; see `parsolve.schedule`."""
-    shape = shape_of(pp, microbatches, vpp, schedule, microbatch_group_size)
+    shape = shape_of(pp, microbatches, virtual_stages, schedule, microbatch_group_size)
     positive("forward_time", forward_time, LONGEST)
     positive("backward_time", backward_time, LONGEST)
     if layers_per_stage is None:
         layers = None
-        ticks_per_unit = vpp // gcd(vpp, forward_time, backward_time)
-        weights = ((1,) * vpp,) * pp
-        scale = Fraction(ticks_per_unit, vpp)
+        ticks_per_unit = virtual_stages // gcd(virtual_stages, forward_time, backward_time)
+        weights = ((1,) * virtual_stages,) * pp
+        scale = Fraction(ticks_per_unit, virtual_stages)
     else:
-        weights = layers = layers_of(layers_per_stage, pp, vpp)
+        weights = layers = layers_of(layers_per_stage, pp, virtual_stages)
         ticks_per_unit, scale = 1, Fraction(1)
     forward, backward = (
         [[int(time * scale * weight) for weight in chunks] for chunks in weights]
@@ -50,7 +50,7 @@ def schedule(  # noqa: PLR0913
         schedule=shape.name,
         pp=pp,
         microbatches=microbatches,
-        vpp=vpp,
+        virtual_stages=virtual_stages,
         microbatch_group_size=shape.group if shape.name == "interleaved" else None,
         layers=layers,
         forward_time=forward_time,
@@ -66,7 +66,7 @@ def schedule(  # noqa: PLR0913
 
 def _formula(shape: Shape) -> Bubble:
     """(pp - 1) / (m * v) of the ideal time (Narayanan et al., arXiv:2104.04473, section 2.2)."""
-    return _bubble(Fraction(shape.pp - 1, shape.microbatches * shape.vpp))
+    return _bubble(Fraction(shape.pp - 1, shape.microbatches * shape.virtual_stages))
 
 
 def _bubble(of_ideal: Fraction) -> Bubble:

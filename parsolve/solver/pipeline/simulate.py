@@ -21,7 +21,7 @@ class Simulation:
 
     def __init__(self, shape: Shape, orders: Sequence[Sequence[Work]]) -> None:
         self.shape, self.orders = shape, orders
-        self.parts = shape.pp * shape.vpp
+        self.parts = shape.pp * shape.virtual_stages
         self.ends = [0] * (2 * self.parts * shape.microbatches)
         """When each piece ends; 0 where it has not run."""
         self.waiting: dict[int, int] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from heapq import nsmallest
 from operator import attrgetter
 
@@ -94,7 +94,7 @@ def stages(  # noqa: PLR0913  (a question has many parts)
     )
 
 
-@cache
+@lru_cache(maxsize=1024)
 def proposals(
     profile: Profile, layers: int, pp: int, vpp: int, mtp_layers: int
 ) -> Mapping[str, tuple[object, ...]]:
@@ -140,7 +140,7 @@ def _costs(shape: Shape | None, sequence: int | None, **said: str | float | None
         embedding=given.get("embedding", known.embedding),
         loss=given.get("loss", known.loss),
         mtp=given.get("mtp", known.mtp),
-        said=f"{' and '.join(given)} as given",
+        said=f"{' and '.join(given)} as given" + (f", the rest {known.said}" if shape else ""),
     )
 
 

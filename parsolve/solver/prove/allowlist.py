@@ -74,7 +74,9 @@ class _AxisSets:
         found = find(self.catalogue, self.prover.solver("laws"), wanted, fits, deadline)
         if found.values is None:
             status: Status = "refuted" if found.impossible else "undecided"
-            return Finding(status=status, note="nothing of this mode is ever accepted")
+            nothing = "nothing of this mode is ever accepted"
+            note = nothing if found.impossible else "no accepted configuration was found"
+            return Finding(status=status, note=note)
         values = smaller(profile, found.values, fits)
         fixed = self.catalogue.exactly(values)
         definitions = self.catalogue.encoder.arithmetic.definitions()

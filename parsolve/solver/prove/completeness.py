@@ -1,8 +1,9 @@
 """The catalogue against the imperative validator: the same verdict for every input.
 
-The validator is executed on symbolic values; its every exit must be some rule's, and happen
-exactly where that rule is the first violated one; it must return exactly where no rule is
-violated, and return the quantities that the catalogue derives.
+The validator is executed on symbolic values. Where its exceptions name rules, each must happen
+exactly where that rule is the first violated one; else it must refuse whatever a rule is the first
+to reject. It must return exactly where no rule is violated and, where it returns quantities that
+the catalogue derives, the same.
 """
 
 from __future__ import annotations

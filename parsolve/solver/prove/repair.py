@@ -26,7 +26,7 @@ LARGE = 2**40
 """A number that exceeds every bound on the width of an index."""
 
 DRAWN = 20_000
-"""Configurations that are drawn at random, always the same ones."""
+"""Configurations that are drawn at random in each pass, always the same ones."""
 
 
 class Repair:

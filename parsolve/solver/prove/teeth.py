@@ -63,7 +63,7 @@ def obligations(profile: Profile) -> Iterator[Obligation]:
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A configuration, the rules it violates, and what the reference does with it."""
+    """A configuration, and the indices of the rules that it violates."""
 
     values: Values
     violated: tuple[int, ...]
@@ -253,7 +253,7 @@ class _Teeth:
         return next((r.reads for r in self.profile.rules if r.id == rule), frozenset())
 
     def _near_example(self, name: str, noticed: Callable[[Values], bool]) -> Values | None:
-        """A configuration two changes away from an example of the rule, or a few random ones."""
+        """A configuration two changes away from an example of the rule, or one that is drawn."""
         for rule in self.profile.rules:
             if rule.id == name:
                 sides = (rule.example.rejects, rule.example.instead)
