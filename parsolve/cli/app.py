@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from parsolve.constraints import DEFAULT_PROFILE
-
 if TYPE_CHECKING:
     from parsolve.constraints.profile import Profile
 
@@ -177,7 +175,7 @@ def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (
     from parsolve.cli.options import context, profile_of, with_options  # noqa: PLC0415
 
     body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
-    profile = profile_of(arguments, getattr(body, "speaks", DEFAULT_PROFILE))
+    profile = profile_of(arguments, getattr(body, "speaks", ""))
     run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"

@@ -126,9 +126,9 @@ def speaks(profile: str) -> Callable[[Callable[..., None]], Callable[..., None]]
     return marked
 
 
-def profile_of(arguments: Sequence[str] | None, default: str = DEFAULT_PROFILE) -> Profile:
+def profile_of(arguments: Sequence[str] | None, default: str = "") -> Profile:
     """The profile that the arguments name: its fields are the options. Else the default one."""
-    named = default
+    named = default = default or DEFAULT_PROFILE
     given = arguments or ()
     for position, argument in enumerate(given):
         option, has_value, value = argument.partition("=")

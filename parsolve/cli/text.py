@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import TextIO
 
 from parsolve.cli.account import show_memory
-from parsolve.cli.comparing import show_comparison
 from parsolve.cli.ranking import show_best, show_solutions
 from parsolve.cli.screen import NO, OPEN, Screen
-from parsolve.cli.staging import show_stages
-from parsolve.cli.timeline import show_schedule
 from parsolve.cli.verdicts import SHORT, show_accepted, show_cautions, show_rejected
 from parsolve.cli.wording import gpus, option
 from parsolve.constraints import PROFILES
@@ -98,10 +95,16 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
         case Memory():
             show_memory(screen, answer)
         case Schedule():
+            from parsolve.cli.timeline import show_schedule  # noqa: PLC0415  (a check needs it not)
+
             show_schedule(screen, answer)
         case Comparison():
+            from parsolve.cli.comparing import show_comparison  # noqa: PLC0415  (a check needs it not)
+
             show_comparison(screen, answer)
         case Stages():
+            from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
+
             show_stages(screen, answer)
         case Best():
             show_best(screen, answer, varied)

@@ -9,7 +9,6 @@ from parsolve.constraints.memory.account import NEAR_PERCENT, Account
 from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.answer import Fields, Memory, Usage
-from parsolve.solver.query import QueryError
 
 State: TypeAlias = Literal["fits", "near", "over"]
 
@@ -62,6 +61,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
     Raises `QueryError` where the memory is not known, saying which number is missing.
     """
     from parsolve.solver.check import cautions, shown  # noqa: PLC0415  (a check shows the usage)
+    from parsolve.solver.query import QueryError  # noqa: PLC0415  (a check asks no query)
     from parsolve.solver.repair import repairs  # noqa: PLC0415
 
     profile = config.profile
