@@ -24,6 +24,8 @@ SUMMARIES = {
     "balanced first.",
     "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
     "what it keeps.",
+    "fixtures": "Generate test cases for a validator: what each rule rejects, its nearest accepted "
+    "neighbour, both sides of each bound.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
@@ -37,6 +39,7 @@ EXAMPLES = {
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
+    "fixtures": "parsolve fixtures --format pytest -o test_parallelism.py",
     "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
@@ -50,6 +53,7 @@ FUNCTIONS = {
     "memory": ("memory", "memory"),
     "stages": ("stages", "stages"),
     "schedule": ("schedule", "schedule"),
+    "fixtures": ("fixtures", "fixtures"),
     "models": ("models", "models"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),
