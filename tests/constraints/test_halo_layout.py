@@ -83,12 +83,29 @@ def transposed(groups: Groups, stages: int) -> Groups:
     return [list(column) for part in parts for column in zip(*part, strict=True)]
 
 
+def sharding(made: reference.Layout, config: Config, columns: Groups) -> Groups:
+    """The groups that FSDP shards over, by the width that the framework gives them."""
+    stages = config["pp_size"]
+    domains = len(made.stage[0]) // HALO.derive(config.values)["nvlink_domain_size"]
+    if config["tp_size"] > 1:
+        return columns
+    deferred = domains > 1 and config["ep_size"] > 1 == config["expert_tp_size"]
+    if deferred and len(made.ep) > stages:
+        return made.ep
+    if domains > 1 and config["use_hsdp"]:
+        return made.dp_shard
+    return made.stage
+
+
 @pytest.mark.parametrize("world", WORLDS)
 def test_groups_are_those_of_the_imperative_layout(world: int) -> None:
     for config in accepted(world):
         made = laid_out(config)
         expected = {n: getattr(made, theirs) for n, theirs in REFERENCE_NAMES.items()}
-        expected["tp-dp"] = transposed(made.tp, config["pp_size"])
+        expected["dp"] = made.stage
+        if config["tp_size"] > 1:
+            expected["dp"] = transposed(made.tp, config["pp_size"])
+        expected["fsdp"] = sharding(made, config, expected["dp"])
         for name, groups in expected.items():
             if means_something(GROUPINGS[name], config.values):
                 assert GROUPS_OF[name](config.values) == groups, (name, config.as_dict())
@@ -97,7 +114,7 @@ def test_groups_are_those_of_the_imperative_layout(world: int) -> None:
 @pytest.mark.parametrize("world", WORLDS)
 def test_data_parallel_ranks_are_those_of_the_imperative_layout(world: int) -> None:
     for config in accepted(world):
-        batches = [batch for batch, _ in PLACES_OF["dp"](config.values)]
+        batches = [batch for batch, _ in PLACES_OF["same-batch"](config.values)]
         assert batches == laid_out(config).data_parallel_ranks, config.as_dict()
 
 
@@ -119,7 +136,7 @@ def test_the_worlds_reach_every_kind_of_group() -> None:
         for name, grouping in GROUPINGS.items()
         if means_something(grouping, config.values)
     )
-    split = ("ep", "expert-replicas", "dispatch", "etp", "dp")
+    split = ("ep", "expert-replicas", "dispatch", "etp", "same-batch")
     assert all(reached[name, "node"] > 20 for name in GROUPINGS)
     assert all(reached[name, "global"] > 20 for name in split)
 
@@ -175,7 +192,7 @@ class Row(NamedTuple):
         return self.groups(name)[self.place(name)[0]]
 
     def batches(self) -> list[int]:
-        return [batch for batch, _ in self.places("dp")]
+        return [batch for batch, _ in self.places("same-batch")]
 
     def per_stage(self, name: str) -> int:
         return len(self.groups(name)) // len(self.groups("stage"))
