@@ -107,10 +107,12 @@ def same_batch(*, world: Size, size: Term, stride: Operand, where: Formula = ALW
         size=world // width,
         count=width,
         where=where,
+        also=SAME_BATCH_ALSO,
     )
 
 
 SAME_BATCH = "same-batch"
+SAME_BATCH_ALSO = ("batch",)
 SAME_BATCH_ABOUT = "Ranks that get the same batch: the group's number is the data-parallel rank."
 
 StageLayers: TypeAlias = "list[list[int]] | None"

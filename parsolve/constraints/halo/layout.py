@@ -32,6 +32,7 @@ from parsolve.constraints.layout import (
     RANK,
     SAME_BATCH,
     SAME_BATCH_ABOUT,
+    SAME_BATCH_ALSO,
     Grouping,
     Layout,
     StageLayers,
@@ -318,6 +319,7 @@ def _same_batch(batch: Term, copy: Term) -> Term:
 BATCHES = Grouping(
     name=SAME_BATCH,
     about=SAME_BATCH_ABOUT,
+    also=SAME_BATCH_ALSO,
     index=if_(SPLIT, _dispatch_rank * GROUPS + _expert_group, _local // _width),
     position=_stage * _copies + if_(SPLIT, _slice, _local % _width),
     member=POSITION // _copies * STAGE + _same_batch(GROUP, POSITION % _copies),

@@ -98,7 +98,13 @@ LAYOUT = Layout(
         ),
         _of_two_axes(),
         _pp,
-        _turning("etp", "Ranks that split each expert.", size=q.expert_tp_size, stride=1),
+        _turning(
+            "etp",
+            "Ranks that split each expert.",
+            size=q.expert_tp_size,
+            stride=1,
+            also=("expert-tp",),
+        ),
         _ep,
         _turning(
             "expert_dp",
