@@ -14,7 +14,7 @@ from parsolve.cli.rank_grid import (
     show_grids,
 )
 from parsolve.cli.screen import LABEL, Screen
-from parsolve.cli.table import UNWRAPPED, show_table
+from parsolve.cli.table import BELOW, UNWRAPPED, Table, measured
 from parsolve.cli.verdicts import show_cautions, show_model
 from parsolve.cli.wording import cluster, differences
 from parsolve.constraints import PROFILES
@@ -170,7 +170,14 @@ def _show_rank(screen: Screen, answer: RankLayout, place: RankPlace) -> None:
         for each in place.groups
     ]
     headings = ["kind", "group", "position", "of", "leaves", *per_step, "ranks in it"]
-    show_table(screen, headings, rows)
+    columns = measured(headings, rows)
+    needed = sum(2 + max(column.width, len(column.heading)) for column in columns)
+    below = 0 < screen.width < needed
+    table = Table(screen, columns[:-1] if below else columns)
+    for row in rows:
+        table.row(row[:-1] if below else row)
+        if below:
+            screen.line(f"{BELOW}{row[-1]}")
 
 
 def _bytes(size: int | None) -> str:

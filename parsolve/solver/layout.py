@@ -254,10 +254,15 @@ def _places(
     )
 
 
-def _places_in(config: Config, grouping: Grouping) -> list[Place]:
-    world = config.profile.field_of[config.profile.world]
+@cache
+def _reader(profile: Profile, grouping: Grouping) -> Callable[[Values], list[Place]]:
+    world = profile.field_of[profile.world]
     assert isinstance(world, Size)  # noqa: S101  (the world of every profile is a size)
-    return grouping.places(config.profile.fields, world)(config.values)
+    return grouping.places(profile.fields, world)
+
+
+def _places_in(config: Config, grouping: Grouping) -> list[Place]:
+    return _reader(config.profile, grouping)(config.values)
 
 
 def _placed(config: Config, grouping: Grouping | None) -> Callable[[int], Place]:
