@@ -87,11 +87,10 @@ def how_many(kind: GroupKind) -> str:
 def _listed(kind: GroupKind) -> str:
     """The groups, or the first and the last of them."""
     groups = kind.groups or ()
-    listed = [members(group) for group in groups]
-    if len(groups) > MOST_GROUPS:
-        listed = [members(group) for group in (*groups[:2], groups[-1])]
-        listed.insert(2, "..")
-    return " | ".join(listed)
+    if len(groups) <= MOST_GROUPS:
+        return " | ".join(map(members, groups))
+    first, second, last = map(members, (*groups[:2], groups[-1]))
+    return f"{first} | {second} | .. | {last}"
 
 
 def crossing(kind: GroupKind, answer: RankLayout) -> list[str]:

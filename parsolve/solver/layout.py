@@ -30,6 +30,9 @@ from parsolve.solver.memory import missing, usage
 
 NUM_EXPERTS = "num_experts"
 
+MOST_RANKS = 131_072
+"""Ranks of the largest cluster whose groups are told."""
+
 
 def layout(
     config: Config,
@@ -41,23 +44,30 @@ def layout(
     """The groups of an accepted configuration; the verdict on any other one.
 
     With ``ranks``, where these are and in which groups, instead of all groups. ``axes`` names the
-    kinds of group that are told; none means all. Raises `FieldError` for a profile or a
-    configuration whose groups are not known, an unknown kind, or a rank that is none.
+    kinds of group that are told; none means all. Raises `FieldError` for more than `MOST_RANKS`
+    GPUs, a profile or a configuration whose groups are not known, an unknown kind, or a rank that
+    is none.
     """
     profile, values = config.profile, config.values
     _refuse_unknown(profile)
-    if not config.accepted():
-        return check(config, shown_repairs=shown_repairs)  # type: ignore[return-value]
+    world: int = config[profile.world]
+    if world > MOST_RANKS:
+        message = f"the groups of at most {MOST_RANKS:,} GPUs are told, got a world of {world:,}"
+        raise FieldError(message)
+    violated, known = profile.judged(values)
+    if violated:
+        verdict = check(config, shown_repairs=shown_repairs)
+        assert isinstance(verdict, Rejected)  # noqa: S101  (a check looks at the same rules)
+        return verdict
     _refuse_unsaid(config)
     found = _read(config, _chosen(config, axes))
-    world: int = config[profile.world]
     for rank in ranks:
         if not 0 <= rank < world:
             has = f"ranks 0 to {world - 1:,}" if world > 1 else "rank 0 alone"
             message = f"there is no rank {rank}: a world of {world:,} has {has}"
             raise FieldError(message)
     unknown = _traffic_unknown(config)
-    cluster = _cluster(config)
+    cluster = _Cluster(known[profile.node], known[profile.domain])
     kinds = tuple(kind.told(values, cluster, counted=unknown is None) for kind in found)
     return RankLayout(
         profile=profile.name,
@@ -144,12 +154,6 @@ class _Cluster:
 
     node: int
     domain: int
-
-
-def _cluster(config: Config) -> _Cluster:
-    profile = config.profile
-    known = profile.derive(config.values)
-    return _Cluster(known[profile.node], known[profile.domain])
 
 
 @dataclass(frozen=True, slots=True)

@@ -598,6 +598,7 @@ def test_only_warnings_about_the_cluster_are_told() -> None:
         ({**EIGHT, "axes": [3]}, ("each of axes must be str",)),
         ({**EIGHT, "axes": "tp"}, ("has no tp groups", "it has: dp, fsdp, same-batch")),
         ({**EIGHT, "profile": "generic"}, ("generic profile", "halo, megatron, accelerate and")),
+        ({"world_size": 10**9}, ("at most 131,072 GPUs", "1,000,000,000")),
         ({**EIGHT, "profile": "nemo"}, ("no profile 'nemo'",)),
         ({"tp_size": 2}, ("world_size is missing",)),
         (
