@@ -20,6 +20,8 @@ SUMMARIES = {
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
+    "layout": "Show which ranks form which group, where these lie on nodes and NVLink domains, and "
+    "what they send.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
     "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
@@ -37,6 +39,7 @@ EXAMPLES = {
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
+    "layout": "parsolve layout --world 16 --ep 8 --ep-scope global --rank 10",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
     "fixtures": "parsolve fixtures --format pytest -o test_parallelism.py",
@@ -51,6 +54,7 @@ FUNCTIONS = {
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
+    "layout": ("layout", "layout"),
     "stages": ("stages", "stages"),
     "schedule": ("schedule", "schedule"),
     "fixtures": ("fixtures", "fixtures"),

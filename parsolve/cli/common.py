@@ -25,6 +25,7 @@ EXIT = {
     "near": YES,
     "known": YES,
     "stages": YES,
+    "layout": YES,
     "over": NO,
     "solutions": YES,
     "best": YES,
