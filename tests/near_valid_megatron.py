@@ -93,6 +93,8 @@ NAMES = {
     "mla": "multi_latent_attention",
     "bias_linear": "add_bias_linear",
     "linear_attention_freq": "linear_attention_freq",
+    "linear_key_heads": "linear_num_key_heads",
+    "linear_value_heads": "linear_num_value_heads",
     "untie_embeddings": "untie_embeddings_and_output_weights",
     "transformer_impl": "transformer_impl",
     "compute_capability": "device_arch_version",

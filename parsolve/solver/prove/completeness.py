@@ -9,7 +9,7 @@ the catalogue derives, the same.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -35,20 +35,23 @@ FAMILY = "completeness"
 def obligations(profile: Profile) -> Iterator[Obligation]:
     """Completeness and soundness against the profile's own reference validator."""
     if profile.reference:
-        asked = _as_known(profile)
+        asked = as_known(profile)
         yield from Comparison(asked, Validator(loaded(profile.reference), asked)).obligations()
 
 
-def _as_known(profile: Profile) -> Profile:
-    """The profile as its reference knows it: what that takes for granted is so."""
-    needs = profile.reference_needs
+def as_known(profile: Profile, unless: Collection[str] = ()) -> Profile:
+    """The profile as its reference knows it: what that takes for granted is so.
+
+    Where some fields may be as they like, nothing but the other numbers is taken for granted.
+    """
+    needs = {name: n for name, n in profile.reference_needs.items() if name not in unless}
     fields = tuple(
         dataclasses.replace(field, optional=False, default=needs[field.name])
         if field.name in needs and isinstance(field, Size)
         else field
         for field in profile.fields
     )
-    taken = (*profile.input_checks, *profile.reference_takes)
+    taken = (*profile.input_checks, *(() if unless else profile.reference_takes))
     known = dataclasses.replace(profile, fields=fields, input_checks=taken)
     rules = tuple(_with_kind(known, rule) for rule in profile.rules)
     return dataclasses.replace(known, rules=rules)
