@@ -42,7 +42,7 @@ def obligations(profile: Profile) -> Iterator[Obligation]:
 def as_known(profile: Profile, unless: Collection[str] = ()) -> Profile:
     """The profile as its reference knows it: what that takes for granted is so.
 
-    Where some fields may be as they like, nothing but the other numbers is taken for granted.
+    Fields named in ``unless`` may be left out.
     """
     needs = {name: n for name, n in profile.reference_needs.items() if name not in unless}
     fields = tuple(
@@ -51,7 +51,7 @@ def as_known(profile: Profile, unless: Collection[str] = ()) -> Profile:
         else field
         for field in profile.fields
     )
-    taken = (*profile.input_checks, *(() if unless else profile.reference_takes))
+    taken = (*profile.input_checks, *profile.reference_takes)
     known = dataclasses.replace(profile, fields=fields, input_checks=taken)
     rules = tuple(_with_kind(known, rule) for rule in profile.rules)
     return dataclasses.replace(known, rules=rules)
