@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from pprint import pformat
+from collections.abc import Mapping
 
 from parsolve.constraints.fields import Misuse, Size
 from parsolve.constraints.profile import Profile
@@ -13,11 +14,13 @@ NAMED = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<callable>[A-Za-z_]\w*)")
 
 TO_EDIT = "from mypackage.config import ParallelismConfig as validate  # <- edit this line"
 
-WIDTH = 96
-"""Columns of the cases in the file."""
+WIDTH = 100
+"""Columns of the file, where no text is longer."""
 
 HEAD = '''\
-"""{title}: {count} test cases for a validator of its parallelism rules.
+"""{count} test cases for a validator of the parallelism rules of {profile}.
+
+{title}
 
 Made by parsolve {version}: {command}
 
@@ -74,22 +77,23 @@ def arguments_of(config, monkeypatch):
 @pytest.mark.parametrize(("verdict", "rule", "config", "derived", "shows"), CASES)
 def test_verdict(verdict, rule, config, derived, shows, monkeypatch):
     arguments = arguments_of(config, monkeypatch)
+    reasons = "\\n".join(shows)
     try:
         returned = validate(**arguments)
     except CRASHES:
         raise
     except Exception as error:
         said = f"{type(error).__name__}: {error}"
-        assert verdict == "rejected", f"refused, though valid: {said}\\n{shows}"
+        assert verdict == "rejected", f"refused, though valid: {said}\\n{reasons}"
         named = error.args[0] if error.args else None
         if isinstance(named, str) and named in RULES:
-            assert named == rule, f"refused by another rule first: {said}\\n{shows}"
+            assert named == rule, f"refused by another rule first: {said}\\n{reasons}"
         return
-    assert verdict == "accepted", f"accepted, though {rule} forbids it: {RULES[rule]}\\n{shows}"
+    assert verdict == "accepted", f"accepted, though {rule} forbids it: {RULES[rule]}\\n{reasons}"
     for name, value in derived.items():
         found = getattr(returned, name, value) if name not in PARAMETERS else value
         if not callable(found):
-            assert found == value, f"{name} = {found}, not {value}\\n{shows}"
+            assert found == value, f"{name} = {found}, not {value}\\n{reasons}"
 '''
 
 
@@ -109,7 +113,7 @@ def tests(answer: Fixtures, profile: Profile, against: str | None) -> str:
             "Fields that the framework reads from the environment.",
         ),
         "DEFAULTS": (
-            {f.name: _plain(f.default) for f in profile.fields if f.name != profile.world},
+            {f.name: f.default for f in profile.fields if f.name != profile.world},
             "What a field is where a case does not name it, for parameters without a default.",
         ),
         "RULES": (
@@ -119,13 +123,14 @@ def tests(answer: Fixtures, profile: Profile, against: str | None) -> str:
     }
     text = HEAD.format(
         title=answer.title,
+        profile=answer.profile,
         count=len(answer.fixtures),
         version=answer.version,
         command=command(answer),
         validator=_validator(against),
     )
     for name, (value, about) in constants.items():
-        text += f'{name} = {pformat(value, width=WIDTH, sort_dicts=False)}\n"""{about}"""\n\n'
+        text += f'{name} = {_literal(value, before=len(name) + 3)}\n"""{about}"""\n\n'
     return text + "CASES = [\n" + "".join(map(_case, answer.fixtures)) + "]\n" + TAIL
 
 
@@ -156,23 +161,38 @@ def _validator(against: str | None) -> str:
 
 
 def _case(fixture: Fixture) -> str:
-    body = pformat(
-        (
-            fixture.verdict,
-            fixture.rule,
-            dict(fixture.config),
-            {name: _plain(value) for name, value in fixture.derived.items()},
-            "; ".join(map(said, fixture.shows)),
-        ),
-        width=WIDTH,
-        sort_dicts=False,
+    parts = (
+        fixture.verdict,
+        fixture.rule,
+        dict(fixture.config),
+        dict(fixture.derived),
+        [said(each) for each in fixture.shows],
     )
-    inner = body[1:-1].replace("\n", "\n       ")
-    return f"    pytest.param(\n        {inner},\n        id={fixture.id!r},\n    ),\n"
+    lines = "".join(f"        {_literal(part, 8)},\n" for part in parts)
+    return f"    pytest.param(\n{lines}        id={_literal(fixture.id)},\n    ),\n"
 
 
-def _plain(value: object) -> object:
-    return list(map(_plain, value)) if isinstance(value, (tuple, list)) else value
+def _literal(value: object, indent: int = 0, before: int = 0) -> str:
+    """Python for a value, broken into lines where it is wide; so much stands before it."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, (Mapping, list, tuple)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        ends = "{}"
+        keys = [f"{_literal(key)}: " for key in value]
+        items = [
+            key + _literal(item, indent + 4, len(key))
+            for key, item in zip(keys, value.values(), strict=True)
+        ]
+    else:
+        ends = "[]"
+        items = [_literal(item, indent + 4) for item in value]
+    flat = ends[0] + ", ".join(items) + ends[1]
+    if indent + before + len(flat) < WIDTH and "\n" not in flat:
+        return flat
+    space = " " * (indent + 4)
+    return "".join([ends[0], "\n", *(f"{space}{item},\n" for item in items), " " * indent, ends[1]])
 
 
 def said(shows: Shows) -> str:
