@@ -20,6 +20,8 @@ SUMMARIES = {
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
+    "report": "Write one HTML file with the verdict or the ranking, every valid configuration, its "
+    "memory, rank map and timeline.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
     "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
@@ -35,6 +37,7 @@ EXAMPLES = {
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
+    "report": "parsolve report -o report.html --world 64 --gpus-per-node 8 --moe",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
     "models": "parsolve models qwen3-30b-a3b",
@@ -48,6 +51,7 @@ FUNCTIONS = {
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
+    "report": ("report", "report"),
     "stages": ("stages", "stages"),
     "schedule": ("schedule", "schedule"),
     "models": ("models", "models"),
@@ -80,6 +84,7 @@ class FieldsCommand(TyperCommand):
         """Note the order of the objectives, which parsing loses, then parse as usual."""
         from parsolve.cli import objectives  # noqa: PLC0415
 
+        ctx.meta["arguments"] = tuple(args)
         args = self._switched(ctx, objectives.expanded(args))
         self._refuse_foreign(ctx, args)
         self._refuse_contradictions(ctx, args)

@@ -1,0 +1,301 @@
+"""The answer as HTML: the verdict or the ranking, with reasons, sources and proof."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from parsolve.cli.ranking import amount
+from parsolve.cli.report.markup import Markup, markup, tag
+from parsolve.cli.verdicts import LABELS, SHORT
+from parsolve.cli.wording import cluster, differences, effective, gpus, option, usage_words
+from parsolve.constraints import PROFILES
+from parsolve.constraints.profile import Profile
+from parsolve.solver.answer import (
+    Accepted,
+    Best,
+    Caution,
+    Conflict,
+    Rejected,
+    Undecided,
+    Violation,
+)
+from parsolve.solver.repair import MOST_CHANGES
+
+Reported: TypeAlias = Accepted | Rejected | Best | Conflict | Undecided
+"""Answers that a report may be about."""
+
+
+def entries(pairs: Iterable[tuple[str, str | Iterable[str]]]) -> Markup:
+    """Terms and what is said of each; a term without text is left out."""
+    return tag(
+        "dl", *(tag("div", tag("dt", term), tag("dd", text)) for term, text in pairs if text)
+    )
+
+
+def code(text: str) -> Markup:
+    """A piece of a command line."""
+    return tag("code", text)
+
+
+def headline(answer: Reported) -> tuple[str, str, str]:
+    """The verdict in one word, its kind (yes, no or open), and the sentence it begins."""
+    profile = PROFILES[answer.profile]
+    match answer:
+        case Accepted():
+            on = cluster(profile, answer.config, answer.derived)
+            return "accepted", "yes", f"{differences(profile, answer.config)} on {on}"
+        case Rejected(violations=(first, *others)):
+            more = f" and {len(others)} more" if others else ""
+            return "rejected", "no", f"{first.rule}{more}"
+        case Best(pareto=True):
+            goals = ", ".join(f"{g.direction} {g.quantity}" for g in answer.objectives)
+            return "pareto front", "yes", f"{_configurations(answer.count)} for {goals}"
+        case Best():
+            goals = ", ".join(
+                f"{g.quantity} = {amount(profile, g.quantity, g.value)} "
+                f"({'maximum' if g.direction == 'maximize' else 'minimum'})"
+                for g in answer.objectives
+            )
+            return "best", "yes", f"{goals}, reached by {_configurations(answer.count)}"
+        case Conflict():
+            where = (
+                f"on {gpus(answer.world)}"
+                if answer.worlds == 1
+                else f"on any of the {answer.worlds} worlds"
+            )
+            return "conflict", "no", f"nothing is valid {where}"
+        case _:
+            return "undecided", "open", answer.reason
+
+
+def _configurations(count: int) -> str:
+    return f"{count:,} configuration{'s' if count != 1 else ''}"
+
+
+def details(answer: Reported) -> Markup:
+    """All that belongs to the verdict."""
+    profile = PROFILES[answer.profile]
+    match answer:
+        case Accepted():
+            return markup([_of_config(profile, answer), _cautions(answer.warnings)])
+        case Rejected():
+            stages = profile.stages_about
+            return markup(
+                [
+                    *(_violation(each, stages) for each in answer.violations),
+                    _of_config(profile, answer),
+                    _nearest(profile, answer),
+                    _cautions(answer.warnings),
+                ]
+            )
+        case Best():
+            return markup([_ranking(profile, answer), _cautions(answer.warnings)])
+        case Conflict():
+            return markup([_conflict(profile, answer), _cautions(answer.warnings)])
+        case _:
+            return markup([_undecided(answer)])
+
+
+def _of_config(profile: Profile, answer: Accepted | Rejected) -> Markup:
+    return entries(
+        [
+            ("effective", effective(profile, answer.config, answer.derived)),
+            ("memory", "" if answer.memory is None else usage_words(answer.memory)),
+        ]
+    )
+
+
+def rule_entries(violation: Violation, stages: Mapping[str, str]) -> Markup:
+    """Why a rule refuses, the numbers in force, the remedy and the source."""
+    stage = violation.stage
+    if about := stages.get(stage):
+        stage += f": {about}"
+    return entries(
+        [
+            ("why", violation.reason),
+            ("because", violation.because),
+            ("remedy", violation.remedy),
+            ("stage", stage),
+            ("source", violation.source),
+        ]
+    )
+
+
+def _violation(violation: Violation, stages: Mapping[str, str]) -> Markup:
+    heading = tag("h3", violation.rule)
+    return tag("article", heading, rule_entries(violation, stages), class_="rule")
+
+
+def change_words(profile: Profile, change: Mapping[str, Any], drop: Sequence[str] = ()) -> str:
+    """A repair as options, and the conditions that it gives up."""
+    changes = [option(profile.field_of[name], value) for name, value in change.items()]
+    return " ".join([*changes, *(f'without --where "{text}"' for text in drop)])
+
+
+def _nearest(profile: Profile, answer: Rejected) -> Markup:
+    cut = answer.repairs_complete is False
+    rest = "The search for alternatives was cut short: there may be nearer ones. " if cut else ""
+    if answer.repairs is None:
+        return markup("")
+    if not answer.repairs:
+        said = rest or (
+            f"No change of at most {MOST_CHANGES} knobs is accepted; facts of the model and of "
+            "the trainer were not changed."
+        )
+        return markup([tag("h3", "Nearest valid configurations"), tag("p", said)])
+    items = [
+        tag("li", code(change_words(profile, repair.change)), _choose(profile, repair.config))
+        for repair in answer.repairs
+    ]
+    count = len(answer.repairs[0].change)
+    changes = "one change" if count == 1 else f"{count} changes"
+    more = f"{answer.more_repairs} more are as near. " if answer.more_repairs else ""
+    return markup(
+        [
+            tag("h3", "Nearest valid configurations"),
+            tag("p", f"Each is accepted, the first {changes} away. {more}{rest}".rstrip()),
+            tag("ul", *items, class_="repairs"),
+        ]
+    )
+
+
+def _choose(profile: Profile, config: Mapping[str, Any]) -> Markup:
+    """A button that selects the row of a configuration: the page finds it by its place."""
+    return tag(
+        "button",
+        "show",
+        type="button",
+        class_="control",
+        data_config=config_key(profile, config),
+        aria_label=f"Show {differences(profile, config)}",
+    )
+
+
+def config_key(profile: Profile, config: Mapping[str, Any]) -> str:
+    """The options by which a button and a row say that they mean the same configuration."""
+    return f"{config[profile.world]} {differences(profile, config)}"
+
+
+def _cautions(cautions: Iterable[Caution]) -> Markup:
+    items = [
+        tag(
+            "li",
+            tag("strong", f"{LABELS[caution.kind]}: {caution.warning}"),
+            f" {caution.reason}",
+            f" ({caution.because})" if caution.because else "",
+            tag("span", f" {caution.source}", class_="source"),
+        )
+        for caution in cautions
+    ]
+    if not items:
+        return markup("")
+    return markup([tag("h3", "Worth knowing"), tag("ul", *items, class_="cautions")])
+
+
+MOST_RANKED = 10
+"""Best configurations that are listed above the table."""
+
+
+def _ranking(profile: Profile, answer: Best) -> Markup:
+    shown = answer.solutions[:MOST_RANKED]
+    items = [
+        tag(
+            "li",
+            code(differences(profile, solution.config)),
+            f" on {gpus(solution.config[profile.world])}",
+            _scores(profile, solution.objectives) if answer.pareto else "",
+            _choose(profile, solution.config),
+        )
+        for solution in shown
+    ]
+    rest = answer.count - len(shown)
+    more = f"{rest:,} more are as good; the table has them." if rest else ""
+    certificate = answer.certificate
+    return markup(
+        [
+            tag("ol", *items, class_="ranking"),
+            tag("p", more) if more else "",
+            entries(
+                [
+                    ("order", "" if answer.count == 1 else "; ".join(answer.order)),
+                    ("searched", answer.searched),
+                    (
+                        "proof",
+                        f"Z3: {certificate.claim}; for every cluster, each searched size must "
+                        "divide the world",
+                    ),
+                ]
+            ),
+        ]
+    )
+
+
+def _scores(profile: Profile, scores: Mapping[str, Any] | None) -> str:
+    words = (f"{text} = {amount(profile, text, value)}" for text, value in (scores or {}).items())
+    return f": {', '.join(words)}"
+
+
+def _conflict(profile: Profile, answer: Conflict) -> Markup:
+    asked = [option(profile.field_of[name], value) for name, value in answer.pins.items()]
+    asked += [f'--where "{text}"' for text in answer.conditions]
+    held = [
+        f"{name} stays {value} unless --{profile.field_of[name].flag} is given"
+        for name, value in answer.held.items()
+    ]
+    stages = profile.stages_about
+    cut_short = not answer.smallest and answer.method == "Z3"
+    intro = "Among these some exclude each other" if cut_short else "These exclude each other"
+    relaxed = [
+        tag(
+            "li",
+            code(change_words(profile, repair.change, repair.drop or ())),
+            _choose(profile, repair.config),
+        )
+        for repair in answer.repairs
+    ]
+    among = "of what was asked and rules" if answer.method == "Z3" else "of what was asked"
+    proof = f"{answer.method}: no smaller set {among} conflicts" if answer.smallest else ""
+    return markup(
+        [
+            tag("p", f"{intro} on {gpus(answer.world)}:"),
+            tag("ul", *(tag("li", code(text)) for text in asked), *(tag("li", t) for t in held)),
+            *(
+                tag("article", tag("h3", rule.rule), _asks(rule, stages), class_="rule")
+                for rule in answer.rules
+            ),
+            tag("h3", "What to relax"),
+            tag("ul", *relaxed, class_="repairs")
+            if relaxed
+            else tag("p", "Nothing that was asked can be relaxed; change the world."),
+            entries([("searched", answer.searched), ("proof", proof)]),
+        ]
+    )
+
+
+def _asks(rule: Violation, stages: Mapping[str, str]) -> Markup:
+    """A rule of a conflict: it asks for something, no configuration breaks it."""
+    asks = rule.because if len(rule.because) <= SHORT else rule.remedy
+    about = stages.get(rule.stage)
+    return entries(
+        [
+            ("why", rule.reason),
+            ("it asks", asks),
+            ("stage", f"{rule.stage}: {about}" if about else rule.stage),
+            ("source", rule.source),
+        ]
+    )
+
+
+def _undecided(answer: Undecided) -> Markup:
+    found = (
+        f"{_configurations(answer.count)} found so far; whether others are better is not known."
+        if answer.solutions
+        else "Nothing valid was found so far, which does not mean that there is nothing."
+    )
+    return markup(
+        [
+            tag("p", found, " A longer --timeout may decide it."),
+            entries([("searched", answer.searched)]),
+        ]
+    )

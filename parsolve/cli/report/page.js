@@ -1,0 +1,97 @@
+// The page: what is selected in words, the theme, and who starts what.
+
+function drawFacts(row) {
+  const mark = data.marks[row];
+  find("selected-words").textContent = `${named(row)}${mark ? ` (${mark})` : ""}`;
+  const world = `--world ${worldOf(row)}`;
+  const own = optionsOf(row) === "(defaults)" ? "" : optionsOf(row);
+  const {before, after} = data.check;
+  const check = [before, world, after, data.everywhere, own].filter(Boolean).join(" ");
+  const numbers = data.columns.filter((column) => column.table)
+    .map((column) => `${column.heading} ${shown(column, valueOf(column, row))}`).join(", ");
+  find("selected-facts").replaceChildren(...pairs([
+    ["numbers", numbers],
+    ["check it", commandLine(check)],
+    ["launch it", data.launch[row] ? commandLine(data.launch[row]) : data.accepted[row] ? "a warning says that it cannot be launched" : ""],
+  ]));
+}
+
+function commandLine(text) {
+  const button = make("button", {type: "button", class: "control copy"}, "Copy");
+  button.addEventListener("click", () => copy(text, button));
+  return make("div", {class: "command"}, make("pre", {}, make("code", {}, text)), button);
+}
+
+/** Copy a text; where the browser forbids it, select it so that the reader can. */
+async function copy(text, button) {
+  const pre = button.parentElement.querySelector("code");
+  try {
+    await navigator.clipboard.writeText(text);
+    button.textContent = "Copied";
+  } catch {
+    getSelection().selectAllChildren(pre);
+    button.textContent = "Press Ctrl+C";
+  }
+  setTimeout(() => { button.textContent = "Copy"; }, 2000);
+}
+
+function redrawAll() {
+  if (plotted.length >= 2 && count) drawComparison();
+  if (selected < 0) return;
+  drawMemory(selected);
+  if (ranks.grouping && !map.hidden) paint();
+  drawTimeline(selected);
+}
+
+function startTheme() {
+  find("theme").addEventListener("change", (event) => {
+    const {value} = event.target;
+    if (value) document.documentElement.dataset.theme = value;
+    else delete document.documentElement.dataset.theme;
+    redrawAll();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+}
+
+/** Print all that is folded, and fold it again. */
+function startPrint() {
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const each of folded) each.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const each of folded) each.open = false;
+  });
+}
+
+function start() {
+  const rowOf = new Map(data.keys.map((key, row) => [key, row]));
+  for (const button of document.querySelectorAll("[data-config]")) {
+    const row = rowOf.get(button.dataset.config);
+    if (row === undefined) button.remove();
+    else button.addEventListener("click", () => {
+      select(row);
+      find("selected").scrollIntoView({behavior: reduced.matches ? "auto" : "smooth"});
+    });
+  }
+  for (const button of document.querySelectorAll("[data-copy]")) {
+    button.addEventListener("click", () => copy(find(button.dataset.copy).textContent, button));
+  }
+  startTable();
+  startComparison();
+  startTheme();
+  startPrint();
+  if (selected < 0) {
+    find("selected").hidden = true;
+    return;
+  }
+  startRanks();
+  for (const redraw of [drawFacts, drawMemory, drawRanks, drawTimeline]) {
+    onSelect(redraw);
+    redraw(selected);
+  }
+}
+
+document.documentElement.classList.add("ready");
+start();
