@@ -198,9 +198,7 @@ def _candidates(query: Query, world: int) -> tuple[int, Callable[[], Iterator[Va
                 yield query.completed(world, query.free, [full[name] for name in query.free])
 
     sizes = [_count(others, knobs) for knobs in range(len(query.free) + 1)]
-    most = max(
-        (k for k in range(len(sizes)) if sum(sizes[: k + 1]) <= MOST_CANDIDATES), default=0
-    )
+    most = max((k for k in range(len(sizes)) if sum(sizes[: k + 1]) <= MOST_CANDIDATES), default=0)
     return most, lambda: (values for knobs in range(most + 1) for values in changing(knobs))
 
 

@@ -14,7 +14,6 @@ import typer
 
 from parsolve.cli import objectives
 from parsolve.cli.common import (
-    ASK,
     EXIT,
     OUTPUT,
     Gpu,

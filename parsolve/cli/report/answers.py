@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, assert_never
 
 from parsolve.cli.ranking import amount
 from parsolve.cli.report.markup import Markup, markup, tag
@@ -45,12 +45,13 @@ def headline(answer: Reported) -> tuple[str, str, str]:
         case Accepted():
             on = cluster(profile, answer.config, answer.derived)
             return "accepted", "yes", f"{differences(profile, answer.config)} on {on}"
-        case Rejected(violations=(first, *others)):
+        case Rejected():
+            first, *others = answer.violations
             more = f" and {len(others)} more" if others else ""
             return "rejected", "no", f"{first.rule}{more}"
         case Best(pareto=True):
             goals = ", ".join(f"{g.direction} {g.quantity}" for g in answer.objectives)
-            return "pareto front", "yes", f"{_configurations(answer.count)} for {goals}"
+            return "pareto front", "yes", f"{_configurations(answer.count)} on the front: {goals}"
         case Best():
             goals = ", ".join(
                 f"{g.quantity} = {amount(profile, g.quantity, g.value)} "
@@ -65,8 +66,10 @@ def headline(answer: Reported) -> tuple[str, str, str]:
                 else f"on any of the {answer.worlds} worlds"
             )
             return "conflict", "no", f"nothing is valid {where}"
-        case _:
+        case Undecided():
             return "undecided", "open", answer.reason
+        case _:
+            assert_never(answer)
 
 
 def _configurations(count: int) -> str:
@@ -93,8 +96,10 @@ def details(answer: Reported) -> Markup:
             return markup([_ranking(profile, answer), _cautions(answer.warnings)])
         case Conflict():
             return markup([_conflict(profile, answer), _cautions(answer.warnings)])
+        case Undecided():
+            return _undecided(answer)
         case _:
-            return markup([_undecided(answer)])
+            assert_never(answer)
 
 
 def _of_config(profile: Profile, answer: Accepted | Rejected) -> Markup:

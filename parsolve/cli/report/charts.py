@@ -48,8 +48,9 @@ def comparison() -> dict[str, Any]:
 
     A point is a place at which one or more configurations are.
     """
-    x = {"field": "x", "type": "quantitative", "scale": {"zero": False, "nice": True}}
-    y = {"field": "y", "type": "quantitative", "scale": {"zero": False, "nice": True}}
+    axis = {"tickCount": 8}
+    x = {"field": "x", "type": "quantitative", "axis": axis}
+    y = {"field": "y", "type": "quantitative", "axis": axis}
     place = {"x": x, "y": y}
     kinds = ["valid", "front", "rejected"]
     return _spec(
@@ -70,7 +71,11 @@ def comparison() -> dict[str, Any]:
             {
                 "transform": [{"filter": "datum.kind === 'front'"}],
                 "mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.7},
-                "encoding": {**place, "color": {"datum": "front"}, "order": {"field": "x", "type": "quantitative"}},
+                "encoding": {
+                    **place,
+                    "color": {"datum": "front"},
+                    "order": {"field": "x", "type": "quantitative"},
+                },
             },
             {
                 "mark": {"type": "point", "filled": True, "cursor": "pointer", "name": "places"},
@@ -116,14 +121,18 @@ def memory() -> dict[str, Any]:
     }
     return _spec(
         description="What fills the fullest GPU, part by part, in GiB",
-        height={"step": 26},
         layer=[
             {
                 "data": {"name": "parts", "values": []},
                 "mark": {"type": "bar", "cornerRadiusEnd": 2},
                 "encoding": {
                     "y": parts,
-                    "x": {"field": "gib", "type": "quantitative", "title": "GiB"},
+                    "x": {
+                        "field": "gib",
+                        "type": "quantitative",
+                        "title": "GiB",
+                        "axis": {"tickCount": 8},
+                    },
                     "color": {
                         "field": "kind",
                         "type": "nominal",
@@ -149,7 +158,6 @@ def timeline() -> dict[str, Any]:
     """A bar for each forward and backward, a row for each pipeline rank."""
     return _spec(
         description="What each pipeline rank does in one step",
-        height={"step": 26},
         data={"name": "items", "values": []},
         encoding={
             "y": {
@@ -162,7 +170,7 @@ def timeline() -> dict[str, Any]:
                 "field": "start",
                 "type": "quantitative",
                 "title": "units of time",
-                "axis": {"grid": False},
+                "axis": {"grid": False, "tickCount": 10},
             },
             "x2": {"field": "end"},
         },

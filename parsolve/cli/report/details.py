@@ -61,7 +61,9 @@ def layout(rows: Rows) -> dict[str, Any]:
     profile = rows.profile
     groupings = layout_groupings(profile)
     nodes = [
-        node for g in groupings for node in (g.where, g.size, g.count, g.index, g.position, g.member)
+        node
+        for g in groupings
+        for node in (g.where, g.size, g.count, g.index, g.position, g.member)
     ]
     read = fields_of(*nodes) & profile.index_of.keys()
     values = [
@@ -134,7 +136,11 @@ def _drawn(answer: Schedule) -> dict[str, Any]:
         "chunks": answer.virtual_stages,
         # kind (0 forward, 1 backward), micro-batch, chunk, start, end: one list for each rank
         "ranks": [
-            [n for i in rank.items for n in (int(i.kind == "B"), i.microbatch, i.chunk, i.start, i.end)]
+            [
+                n
+                for i in rank.items
+                for n in (int(i.kind == "B"), i.microbatch, i.chunk, i.start, i.end)
+            ]
             for rank in answer.ranks
         ],
         "idle": [f"{rank.idle_time / answer.total_time:.1%}" for rank in answer.ranks],

@@ -30,9 +30,7 @@ def checked(
 ) -> Report:
     """The verdict on one configuration, among the valid ones of the same cluster."""
     config = profile.config({profile.world: world, **facts})
-    answer = check(
-        config, shown_repairs=SHOWN_REPAIRS if shown_repairs is None else shown_repairs
-    )
+    answer = check(config, shown_repairs=SHOWN_REPAIRS if shown_repairs is None else shown_repairs)
     marked = [Row(config, "asked" if answer.answer == "accepted" else "rejected")]
     if isinstance(answer, Rejected):
         marked = [Row(config, "rejected", accepted=False)]
@@ -41,9 +39,7 @@ def checked(
     return _report(profile, config, answer, marked, query, limit, deadline, command, silence)
 
 
-def _around(
-    profile: Profile, world: int, facts: Mapping[str, object]
-) -> tuple[Query | None, str]:
+def _around(profile: Profile, world: int, facts: Mapping[str, object]) -> tuple[Query | None, str]:
     """The search of the same cluster with the axes open; or why there is none."""
     named = {profile.spellings[spelling]: value for spelling, value in facts.items()}
     opened = {name: value for name, value in named.items() if name not in profile.searched}

@@ -7,9 +7,7 @@ function drawMemory(row) {
   if (!bytes) {
     const why = memory.unknown || "its size is not defined while rules are violated";
     words.textContent = `The memory is not known: ${why}.`;
-    drawings.get(plot)?.result?.finalize();
-    drawings.set(plot, {number: (drawings.get(plot)?.number ?? 0) + 1});
-    plot.replaceChildren();
+    undraw(plot);
     room.replaceChildren();
     return;
   }
@@ -26,7 +24,7 @@ function drawMemory(row) {
     {part: "total", kind: state, size: total}]
     .map((bar) => ({...bar, gib: bar.size / GIB, words: `${bar.part}: ${gib(bar.size)}`}));
   const sets = {parts: bars, limit: limit ? [{gib: limit / GIB, words: `GPU: ${gib(limit)}`}] : []};
-  draw(plot, data.specs.memory, sets,
+  draw(plot, {...data.specs.memory, height: ROW * bars.length}, sets,
     {"part,fits,near,over": [style("--part"), style("--yes"), style("--open"), style("--no")]});
   const share = (size) => `${(100 * size / (limit || total)).toFixed(1)}%`;
   room.replaceChildren(makeTable("Parts at the moment when most is in use",

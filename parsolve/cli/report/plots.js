@@ -40,6 +40,15 @@ const coloured = (spec, colours) => JSON.parse(JSON.stringify(spec), (key, value
 
 /** Draw a specification into a node, with its data by name; a later drawing wins. */
 const drawings = new WeakMap();
+const ROW = 26;
+
+function undraw(node) {
+  const {number = 0, result} = drawings.get(node) ?? {};
+  result?.finalize();
+  drawings.set(node, {number: number + 1});
+  node.replaceChildren();
+}
+
 async function draw(node, spec, sets, colours = {}) {
   const number = (drawings.get(node)?.number ?? 0) + 1;
   drawings.get(node)?.result?.finalize();
@@ -152,7 +161,7 @@ function scaleOf(points, axis) {
   const values = points.map((point) => point[axis]);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const doubles = axes[axis].unit !== "bytes" && low > 0 && high >= 8 * low;
-  return doubles ? {type: "log", base: 2, nice: false} : {};
+  return doubles ? {type: "log", base: 2, nice: false} : {zero: false};
 }
 
 let comparisonView = null;
@@ -169,7 +178,7 @@ async function drawComparison() {
   const ways = {x: scaleOf(points, "x"), y: scaleOf(points, "y")};
   const spec = JSON.parse(JSON.stringify(data.specs.comparison), (key, value) =>
     key in axes && value?.field === key
-      ? {...value, title: headingOf(axes[key]), scale: {...value.scale, ...ways[key]}} : value);
+      ? {...value, title: headingOf(axes[key]), scale: ways[key]} : value);
   const bound = (axis) => axes[axis].name === data.memory.total && data.memory.limit
     ? [{at: data.memory.limit / GIB}] : [];
   const sets = {points, limits_x: bound("x"), limits_y: bound("y"), selected: placeOfSelected()};

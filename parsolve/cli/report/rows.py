@@ -12,6 +12,7 @@ from parsolve.cli.wording import differences, listed
 from parsolve.constraints.evaluate import compiled, defined_source, prologue, term_source
 from parsolve.constraints.fields import Field, Size
 from parsolve.constraints.profile import Config, Profile, holds
+from parsolve.solver.answer import Fields
 from parsolve.solver.query import Objective
 
 
@@ -48,9 +49,9 @@ class Rows:
         return cls(profile, kept, known, tuple(objectives), tuple(varied))
 
     @property
-    def configs(self) -> list[dict[str, Any]]:
+    def configs(self) -> list[Fields]:
         """The value of every field, by row."""
-        return [row.config.as_dict(everything=True) for row in self.rows]
+        return [Fields(row.config.as_dict(everything=True)) for row in self.rows]
 
 
 def _known(profile: Profile, config: Config) -> dict[str, Any]:

@@ -6,15 +6,13 @@ function drawTimeline(row) {
   const found = place < 0 ? null : data.timelines.timelines[place];
   if (!found?.ranks) {
     words.replaceChildren(...whyNot(row, found));
-    drawings.get(plot)?.result?.finalize();
-    drawings.set(plot, {number: (drawings.get(plot)?.number ?? 0) + 1});
-    plot.replaceChildren();
+    undraw(plot);
     room.replaceChildren();
     return;
   }
   words.replaceChildren(`${found.title}: ${found.about}. Simulated with equal stages, a backward twice a forward: `,
     make("code", {}, found.command));
-  draw(plot, data.specs.timeline, {items: itemsOf(found, plot.clientWidth)},
+  draw(plot, {...data.specs.timeline, height: ROW * found.ranks.length}, {items: itemsOf(found, plot.clientWidth)},
     {"forward,backward": [style("--forward"), style("--backward")]});
   room.replaceChildren(makeTable("Each rank of the pipeline", ["rank", "idle", "micro-batches in flight at most"],
     found.idle.map((idle, rank) => [String(rank), idle, String(found.in_flight[rank])])));
