@@ -1,7 +1,7 @@
 """The tree read as JavaScript, for a page that computes what it shows.
 
 The text calls `div` and `mod`, which `PRELUDE` defines as Python's ``//`` and ``%``. A number is
-exact while it and all it is made of are safe integers, up to 2**53 - 1 and down to its negative.
+exact while it and all it is made of lie between -2**52 and 2**53, as ranks of any cluster do.
 Undefined terms follow `formula`: text for a value only means something where that value is defined.
 """
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from shlex import join
 from typing import Annotated, Any
 
 import typer
@@ -32,7 +30,6 @@ from parsolve.cli.common import (
 from parsolve.cli.jsonl import FileError
 from parsolve.cli.options import UsageError, profile_named, takes_fields, worlds
 from parsolve.constraints import DEFAULT_PROFILE
-from parsolve.constraints.fields import Size
 from parsolve.constraints.profile import Profile
 
 MOST_ROWS = 5_000
@@ -118,8 +115,10 @@ def report(
     ask = ask or _meant(chosen, given, sizes, asked_for)
     facts = gathered(chosen, given, model, gpu, sizes)
     deadline = time_limit(timeout)
-    command = _command(chosen, given, context)
+    from parsolve.cli.report.commands import Said  # noqa: PLC0415  (only a report needs it)
     from parsolve.cli.report.making import checked, solved  # noqa: PLC0415
+
+    said = Said(chosen, context.meta["arguments"], given, model, gpu)
 
     if ask is Ask.CHECK:
         if asked_for:
@@ -132,7 +131,7 @@ def report(
             shown_repairs=repairs,
             limit=limit,
             deadline=deadline,
-            command=command,
+            said=said,
         )
     else:
         if repairs is not None:
@@ -153,7 +152,7 @@ def report(
                 limit=limit,
                 deadline=deadline,
                 progress=progress,
-                command=command,
+                said=said,
             )
     from parsolve.cli.report.page import page  # noqa: PLC0415
 
@@ -170,19 +169,6 @@ def _meant(
     """What is asked where nobody says: a given axis is something to judge."""
     pinned = any(name in chosen.axes for name in given)
     return Ask.CHECK if pinned and not search and len(sizes) == 1 else Ask.SOLVE
-
-
-def _command(chosen: Profile, given: Mapping[str, object], context: typer.Context) -> str:
-    """The command line that makes the page, with what the environment adds to it."""
-    environment = [
-        f"{field.env}={join([os.environ[field.env]])} "
-        for field in chosen.fields
-        if isinstance(field, Size)
-        and field.env
-        and field.name not in given
-        and field.env in os.environ
-    ]
-    return f"{''.join(environment)}{join(['parsolve', 'report', *context.meta['arguments']])}"
 
 
 def _is_stdout(output: str | None) -> bool:

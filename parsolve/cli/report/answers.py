@@ -33,9 +33,11 @@ def entries(pairs: Iterable[tuple[str, str | Iterable[str]]]) -> Markup:
     )
 
 
-def code(text: str) -> Markup:
-    """A piece of a command line."""
-    return tag("code", text)
+def code(text: str, **attributes: str | bool) -> Markup:
+    """A piece of a command line, whose lines end between words."""
+    words = (tag("span", word) for word in text.split(" "))
+    spaced = [piece for word in words for piece in (markup(" "), word)][1:]
+    return tag("code", spaced, **attributes)
 
 
 def headline(answer: Reported) -> tuple[str, str, str]:
@@ -227,8 +229,10 @@ def _ranking(profile: Profile, answer: Best) -> Markup:
                     ("searched", answer.searched),
                     (
                         "proof",
-                        f"Z3: {certificate.claim}; for every cluster, each searched size must "
-                        "divide the world",
+                        (
+                            f"Z3: {certificate.claim}; for every cluster, each searched size must "
+                            "divide the world"
+                        ),
                     ),
                 ]
             ),

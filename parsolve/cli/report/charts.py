@@ -194,7 +194,7 @@ def timeline() -> dict[str, Any]:
                 },
             },
             {
-                "transform": [{"filter": "datum.label !== ''"}],
+                "data": {"name": "labels", "values": []},
                 "mark": {"type": "text", "fontSize": 10},
                 "encoding": {
                     "x": {"field": "middle", "type": "quantitative"},

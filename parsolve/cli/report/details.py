@@ -8,8 +8,6 @@ from typing import Any
 from parsolve.cli.launching import launch
 from parsolve.cli.report.rows import Rows
 from parsolve.cli.timeline import sizes, time
-from parsolve.cli.wording import CHOSEN, option
-from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import fields_of
 from parsolve.constraints.layout import Grouping
@@ -173,27 +171,3 @@ def launches(rows: Rows) -> list[str]:
 
 def _blocked(profile: Profile, values: tuple[Any, ...], stopped: Sequence[int]) -> bool:
     return bool(stopped) and not set(stopped).isdisjoint(profile.warned(values))
-
-
-def checks(rows: Rows) -> dict[str, Any]:
-    """The command that checks a row: ``before`` its world, and ``after`` it what is given.
-
-    A row's own options, and those that all rows have, are to be added.
-    """
-    profile = rows.profile
-    head = "parsolve check" + (
-        "" if profile.name == DEFAULT_PROFILE else f" --profile {profile.name}"
-    )
-    if not rows.rows:
-        return {"before": head, "after": ""}
-    config = rows.rows[0].config
-    kinds = {offer.given for offer in profile.offers}
-    given = [
-        option(field, config[field.name])
-        for field in profile.fields
-        if field.role not in CHOSEN
-        and field.name != profile.world
-        and (field.flag or field.name in kinds)
-        and config[field.name] != field.default
-    ]
-    return {"before": head, "after": " ".join(given)}

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from parsolve.cli.report.answers import Reported
+from parsolve.cli.report.commands import Said
 from parsolve.cli.report.page import Report
 from parsolve.cli.report.rows import Row, Rows
+from parsolve.constraints.evaluate import Values
 from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Best, Conflict, Rejected, Undecided
@@ -15,7 +17,7 @@ from parsolve.solver.check import SHOWN_REPAIRS, check
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.query import Query, build_query, preferred
 from parsolve.solver.solve import best
-from parsolve.solver.survey import Refusals, Survey, refusals, survey
+from parsolve.solver.survey import Refusals, refusals, survey
 
 
 def checked(
@@ -26,7 +28,7 @@ def checked(
     shown_repairs: int | None,
     limit: int,
     deadline: Deadline,
-    command: str,
+    said: Said,
 ) -> Report:
     """The verdict on one configuration, among the valid ones of the same cluster."""
     config = profile.config({profile.world: world, **facts})
@@ -36,7 +38,7 @@ def checked(
         marked = [Row(config, "rejected", accepted=False)]
         marked += _rows(profile, "nearest", (repair.config for repair in answer.repairs or ()))
     query, silence = _around(profile, world, facts)
-    return _report(profile, config, answer, marked, query, limit, deadline, command, silence)
+    return _report(profile, config, answer, marked, query, limit, deadline, said, silence)
 
 
 def _around(profile: Profile, world: int, facts: Mapping[str, object]) -> tuple[Query | None, str]:
@@ -69,7 +71,7 @@ def solved(
     limit: int,
     deadline: Deadline,
     progress: Callable[[int], None],
-    command: str,
+    said: Said,
 ) -> Report:
     """The best configurations of a cluster, among all valid ones."""
     query = build_query(
@@ -92,7 +94,7 @@ def solved(
         case Conflict():
             marked = _rows(profile, "relaxed", (repair.config for repair in answer.repairs))
     config = Config(profile, query.base)
-    return _report(profile, config, answer, marked, query, limit, deadline, command, "")
+    return _report(profile, config, answer, marked, query, limit, deadline, said, "")
 
 
 def _rows(profile: Profile, mark: str, configs: Iterable[Mapping[str, Any]]) -> list[Row]:
@@ -107,21 +109,20 @@ def _report(
     query: Query | None,
     limit: int,
     deadline: Deadline,
-    command: str,
+    said: Said,
     silence: str,
 ) -> Report:
     """Rows that mean something to the answer come first, then all others that are valid."""
-    found = None if query is None else _surveyed(query, limit, deadline)
-    rows = {row.config.values: row for row in reversed(marked)}
-    rows = dict(reversed(rows.items()))
-    for config in () if found is None else found.configs:
-        rows.setdefault(config.values, Row(config))
+    found = None if query is None else survey(query, limit=limit, deadline=deadline)
+    rows: dict[Values, Row] = {}
+    for row in (*marked, *(Row(config) for config in (() if found is None else found.configs))):
+        rows.setdefault(_apart_from_kind(row.config), row)
     varied = () if query is None else [n for n in query.free if n not in profile.searched]
     return Report(
         profile=profile,
         asked=asked,
         answer=answer,
-        command=command,
+        said=said,
         rows=Rows.of(profile, rows.values(), () if query is None else query.objectives, varied),
         query=query,
         survey=found,
@@ -130,8 +131,9 @@ def _report(
     )
 
 
-def _surveyed(query: Query, limit: int, deadline: Deadline) -> Survey:
-    return survey(query, limit=limit, deadline=deadline)
+def _apart_from_kind(config: Config) -> Values:
+    """The values but for those that a search takes for granted and a check leaves open."""
+    return config.replaced({each.given: each.unknown for each in config.profile.offers}).values
 
 
 def _refusals(query: Query, deadline: Deadline) -> Refusals | None:

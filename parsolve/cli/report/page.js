@@ -19,7 +19,7 @@ function drawFacts(row) {
 function commandLine(text) {
   const button = make("button", {type: "button", class: "control copy"}, "Copy");
   button.addEventListener("click", () => copy(text, button));
-  return make("div", {class: "command"}, make("pre", {}, make("code", {}, text)), button);
+  return make("div", {class: "command"}, make("pre", {}, codeOf(text)), button);
 }
 
 /** Copy a text; where the browser forbids it, select it so that the reader can. */

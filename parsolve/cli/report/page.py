@@ -13,6 +13,7 @@ from string import Template
 from parsolve.cli.report import charts, details
 from parsolve.cli.report.answers import Reported, code, config_key, entries, headline, rule_entries
 from parsolve.cli.report.answers import details as answer_details
+from parsolve.cli.report.commands import Said
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
 from parsolve.cli.report.rows import Rows, columns, options
 from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, option
@@ -40,13 +41,13 @@ class Report:
     """What a page is about.
 
     ``query`` is the search whose ``survey`` the table shows, absent where there is none, which
-    ``silence`` explains. ``command`` is the command line that makes the same page again.
+    ``silence`` explains.
     """
 
     profile: Profile
     asked: Config
     answer: Reported
-    command: str
+    said: Said
     rows: Rows
     query: Query | None
     survey: Survey | None = None
@@ -104,9 +105,12 @@ def _heading(report: Report) -> Markup:
         on = f"{len(worlds)} worlds from {worlds[0]} to {worlds[-1]} GPUs"
     else:
         on = gpus(report.asked[profile.world])
-    is_check = report.answer.answer in {"accepted", "rejected"}
-    verb = "Is this configuration valid" if is_check else "The best configurations"
-    return markup([f"{verb} on {on}", tag("span", f" {profile.title}", class_="profile")])
+    if report.answer.answer in {"accepted", "rejected"}:
+        given = differences(profile, report.asked.as_dict())
+        asked = ["Is ", code(given), f" valid on {on}?"]
+    else:
+        asked = [f"The best configurations on {on}"]
+    return markup([*asked, tag("span", f" {profile.title}", class_="profile")])
 
 
 def _verdict(report: Report) -> Markup:
@@ -225,7 +229,7 @@ def _reproduce(report: Report) -> Markup:
     return markup(
         [
             tag("p", "This page, to the byte, with the same version of parsolve:"),
-            _copied(report.command, "command"),
+            _copied(report.said.command(), "command"),
             entries([("version", f"parsolve {version('parsolve')}")]),
         ]
     )
@@ -234,7 +238,7 @@ def _reproduce(report: Report) -> Markup:
 def _copied(text: str, name: str) -> Markup:
     """A command line with a button that copies it."""
     button = tag("button", "Copy", type="button", class_="control copy", data_copy=name)
-    return tag("div", tag("pre", tag("code", text, id=name)), button, class_="command")
+    return tag("div", tag("pre", code(text, id=name)), button, class_="command")
 
 
 def _data(report: Report) -> dict[str, object]:
@@ -250,6 +254,7 @@ def _data(report: Report) -> dict[str, object]:
         "everywhere": everywhere,
         "options": own,
         "columns": columns(rows),
+        "objective": _name(report.profile, report.profile.objective),
         "objectives": [
             {"text": goal.text, "name": _name(report.profile, goal.text), "less": not goal.maximize}
             for goal in objectives
@@ -258,7 +263,7 @@ def _data(report: Report) -> dict[str, object]:
         "layout": details.layout(rows),
         "timelines": details.timelines(rows),
         "launch": details.launches(rows),
-        "check": details.checks(rows),
+        "check": report.said.check(),
         "specs": {
             "comparison": charts.comparison(),
             "memory": charts.memory(),

@@ -103,12 +103,13 @@ const headingOf = (column) => column.unit === "bytes" ? `${column.heading} (GiB)
 
 /** The objectives; where there is but one, against memory or else what differs first. */
 function firstAxes() {
-  const goals = data.objectives.map((goal) => plotted.find((column) => column.name === goal.name)).filter(Boolean);
+  const named = (name) => plotted.find((column) => column.name === name);
+  const goals = data.objectives.map((goal) => named(goal.name)).filter(Boolean);
   const differs = plotted.filter((column) => Array.isArray(column.values));
   const memory = differs.find((column) => column.name === data.memory.total);
   const world = differs.find((column) => column.name === data.world);
   const axis = differs.find((column) => column.table && !goals.includes(column));
-  const [first, second] = [...new Set([...goals, memory, world, axis, ...differs, ...plotted].filter(Boolean))];
+  const [first, second] = [...new Set([...goals, memory, world, named(data.objective), axis, ...differs, ...plotted].filter(Boolean))];
   return goals.length > 1 ? {x: first, y: second} : {x: second, y: first};
 }
 

@@ -15,6 +15,10 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** A piece of a command line, whose lines end between words. */
+const codeOf = (text) => make("code", {}, ...text.split(" ").flatMap((word, place) =>
+  [place ? " " : "", make("span", {}, word)]));
+
 /** Terms and what is said of each, as the children of a dl. */
 const pairs = (entries) => entries.filter(([, text]) => text)
   .map(([term, text]) => make("div", {}, make("dt", {}, term), make("dd", {}, text)));

@@ -96,7 +96,7 @@ function drawRows() {
 function drawRow(row, reachable) {
   const cells = headings.map((column) => {
     const value = valueOf(column, row);
-    if (column === optionColumn) return make("th", {scope: "row"}, make("code", {}, value));
+    if (column === optionColumn) return make("th", {scope: "row"}, codeOf(value));
     if (column === marked) return make("td", {}, value ? make("span", {class: `mark ${value.replace(" ", "-")}`}, value) : "");
     const kind = column.kind === "number" ? "number" : "";
     return make("td", {class: `${kind} ${memoryState(column, value)}`.trim()}, shown(column, value));
