@@ -36,8 +36,41 @@ def library() -> str:
     return bundle.replace("</script", "<\\/script")
 
 
+def _colour(name: str) -> str:
+    """A colour of the style sheet: it follows the theme and the printer without drawing anew."""
+    return f"var(--{name})"
+
+
+def _config() -> dict[str, Any]:
+    text, muted, line = _colour("text"), _colour("muted"), _colour("line")
+    return {
+        "background": "transparent",
+        "font": "system-ui, sans-serif",
+        "axis": {
+            "labelColor": muted,
+            "titleColor": text,
+            "gridColor": line,
+            "domainColor": line,
+            "tickColor": line,
+            "labelFontSize": 12,
+            "titleFontSize": 12,
+            "titleFontWeight": 600,
+        },
+        "legend": {"labelColor": text, "labelFontSize": 12},
+        "view": {"stroke": None},
+        "text": {"color": text},
+        "rule": {"color": _colour("bound")},
+    }
+
+
 def _spec(**parts: Any) -> dict[str, Any]:  # noqa: ANN401  (JSON)
-    return {"$schema": SCHEMA, "width": "container", "autosize": AUTOSIZE, **parts}
+    return {
+        "$schema": SCHEMA,
+        "width": "container",
+        "autosize": AUTOSIZE,
+        "config": _config(),
+        **parts,
+    }
 
 
 AUTOSIZE = {"type": "fit-x", "contains": "padding"}
@@ -84,7 +117,10 @@ def comparison() -> dict[str, Any]:
                     "color": {
                         "field": "kind",
                         "type": "nominal",
-                        "scale": {"domain": kinds},
+                        "scale": {
+                            "domain": kinds,
+                            "range": [_colour(c) for c in ("point", "front", "no")],
+                        },
                         "legend": None,
                     },
                     "shape": {
@@ -104,7 +140,13 @@ def comparison() -> dict[str, Any]:
             },
             {
                 "data": {"name": "selected", "values": []},
-                "mark": {"type": "point", "filled": False, "size": 320, "strokeWidth": 2.5},
+                "mark": {
+                    "type": "point",
+                    "filled": False,
+                    "size": 320,
+                    "strokeWidth": 2.5,
+                    "color": _colour("text"),
+                },
                 "encoding": {**place, "tooltip": {"value": None}},
             },
         ],
@@ -136,7 +178,10 @@ def memory() -> dict[str, Any]:
                     "color": {
                         "field": "kind",
                         "type": "nominal",
-                        "scale": {"domain": ["part", "fits", "near", "over"]},
+                        "scale": {
+                            "domain": ["part", "fits", "near", "over"],
+                            "range": [_colour(c) for c in ("part", "yes", "open", "no")],
+                        },
                         "legend": None,
                     },
                     "tooltip": {"field": "words", "type": "nominal"},
@@ -181,7 +226,10 @@ def timeline() -> dict[str, Any]:
                     "color": {
                         "field": "kind",
                         "type": "nominal",
-                        "scale": {"domain": ["forward", "backward"]},
+                        "scale": {
+                            "domain": ["forward", "backward"],
+                            "range": [_colour("forward"), _colour("backward")],
+                        },
                         "legend": {"title": None, "orient": "top"},
                     },
                     "opacity": {

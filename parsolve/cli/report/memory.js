@@ -24,8 +24,7 @@ function drawMemory(row) {
     {part: "total", kind: state, size: total}]
     .map((bar) => ({...bar, gib: bar.size / GIB, words: `${bar.part}: ${gib(bar.size)}`}));
   const sets = {parts: bars, limit: limit ? [{gib: limit / GIB, words: `GPU: ${gib(limit)}`}] : []};
-  draw(plot, {...data.specs.memory, height: ROW * bars.length}, sets,
-    {"part,fits,near,over": [style("--part"), style("--yes"), style("--open"), style("--no")]});
+  draw(plot, {...data.specs.memory, height: ROW * bars.length}, sets);
   const share = (size) => `${(100 * size / (limit || total)).toFixed(1)}%`;
   room.replaceChildren(makeTable("Parts at the moment when most is in use",
     ["part", "GiB", limit ? "of the GPU" : "of the total", "how it is computed"],

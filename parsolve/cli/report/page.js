@@ -35,33 +35,37 @@ async function copy(text, button) {
   setTimeout(() => { button.textContent = "Copy"; }, 2000);
 }
 
-function redrawAll() {
-  if (plotted.length >= 2 && count) drawComparison();
-  if (selected < 0) return;
-  drawMemory(selected);
+/** Only the canvas has colours that the style sheet does not reach. */
+function repaint() {
   if (ranks.grouping && !map.hidden) paint();
-  drawTimeline(selected);
+}
+
+const root = document.documentElement;
+
+function setTheme(value) {
+  if (value) root.dataset.theme = value;
+  else delete root.dataset.theme;
+  repaint();
 }
 
 function startTheme() {
-  find("theme").addEventListener("change", (event) => {
-    const {value} = event.target;
-    if (value) document.documentElement.dataset.theme = value;
-    else delete document.documentElement.dataset.theme;
-    redrawAll();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
+  find("theme").addEventListener("change", (event) => setTheme(event.target.value));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
 }
 
-/** Print all that is folded, and fold it again. */
+/** Print in dark on white, all that is folded too and more rows; then as it was. */
 function startPrint() {
   let folded = [];
   addEventListener("beforeprint", () => {
     folded = [...document.querySelectorAll("details:not([open])")];
     for (const each of folded) each.open = true;
+    setTheme("light");
+    setPrinting(true);
   });
   addEventListener("afterprint", () => {
     for (const each of folded) each.open = false;
+    setTheme(find("theme").value);
+    setPrinting(false);
   });
 }
 
@@ -93,5 +97,5 @@ function start() {
   }
 }
 
-document.documentElement.classList.add("ready");
+root.classList.add("ready");
 start();

@@ -147,18 +147,26 @@ def _question(report: Report) -> Markup:
         [
             ("framework", profile.title),
             ("cluster", f"{many}{cluster(profile, config.as_dict(everything=True), derived)}"),
-            ("model", code(" ".join(model)) if model else "nothing is said of it"),
+            ("model", _model(report.said.model, model)),
             ("given" if not is_search else "pinned", code(" ".join(chosen)) if chosen else ""),
             *_asked(query if is_search else None),
         ]
     )
 
 
+def _model(name: str | None, facts: Sequence[str]) -> Sequence[str]:
+    """The model by the name or path that the user gave, and what is known of it."""
+    if not facts:
+        return ["nothing is said of it"]
+    known = code(" ".join(facts))
+    return [known] if name is None else [tag("strong", name), ": ", known]
+
+
 def _asked(query: Query | None) -> Sequence[tuple[str, str | Iterable[str]]]:
     """What a search asks for beside its pins."""
     if query is None:
         return []
-    goals = ", then ".join(
+    goals = (", " if query.pareto else ", then ").join(
         f"{'maximize' if goal.maximize else 'minimize'} {goal.text}" for goal in query.objectives
     )
     conditions = [code(condition.text) for condition in query.conditions]
@@ -204,14 +212,12 @@ def _refused(report: Report) -> Markup:
     )
     rows = []
     for each in found.refusals:
-        example = tag("dd", code(differences(profile, each.config.as_dict())))
-        head = tag("dl", tag("div", tag("dt", "simplest"), example))
+        example = code(differences(profile, each.config.as_dict()))
         if each.rule is None:
-            name, body = f'the condition "{each.condition}"', head
+            name, body = f'the condition "{each.condition}"', markup("")
         else:
-            name = each.rule.rule
-            body = markup([head, rule_entries(each.rule, profile.stages_about)])
-        summary = tag("summary", tag("strong", name), f" refuses {each.count:,}")
+            name, body = each.rule.rule, rule_entries(each.rule, profile.stages_about)
+        summary = tag("summary", tag("strong", name), f" refuses {each.count:,}, such as ", example)
         rows.append(tag("details", summary, body, class_="rule"))
     return markup(
         [

@@ -1,21 +1,5 @@
 // What the plots share, and the comparison of two quantities.
 
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-
-/** Colours and fonts of the theme, for Vega. */
-function theme() {
-  const text = style("--text"), muted = style("--muted"), line = style("--line");
-  const font = "system-ui, sans-serif";
-  return {
-    background: "transparent", font,
-    axis: {labelColor: muted, titleColor: text, gridColor: line, domainColor: line, tickColor: line,
-      labelFontSize: 12, titleFontSize: 12, titleFontWeight: 600},
-    legend: {labelColor: text, titleColor: text, labelFontSize: 12},
-    view: {stroke: null},
-    text: {color: text}, rule: {color: style("--bound")},
-  };
-}
-
 const reduced = matchMedia("(prefers-reduced-motion: reduce)");
 const tooltip = find("tooltip");
 
@@ -33,11 +17,6 @@ function showTip(text, event) {
 
 const handler = (_view, event, _item, value) => showTip(value ? String(value) : "", event);
 
-/** The rightmost scale of a specification with the theme's colours in their place. */
-const coloured = (spec, colours) => JSON.parse(JSON.stringify(spec), (key, value) =>
-  key === "scale" && value && value.domain && colours[value.domain.join()]
-  && !value.range ? {...value, range: colours[value.domain.join()]} : value);
-
 /** Draw a specification into a node, with its data by name; a later drawing wins. */
 const drawings = new WeakMap();
 const ROW = 26;
@@ -49,14 +28,14 @@ function undraw(node) {
   node.replaceChildren();
 }
 
-async function draw(node, spec, sets, colours = {}) {
+async function draw(node, spec, sets) {
   const number = (drawings.get(node)?.number ?? 0) + 1;
   drawings.get(node)?.result?.finalize();
   drawings.set(node, {number});
   const layers = spec.layer.filter((layer) => !layer.data || sets[layer.data.name].length);
-  const result = await vegaEmbed(node, coloured({...spec, layer: layers}, colours), {
-    actions: false, ast: true, config: theme(), defaultStyle: false, renderer: "svg",
-    tooltip: handler, patch: (vega) => withData(vega, sets),
+  const result = await vegaEmbed(node, {...spec, layer: layers}, {
+    actions: false, ast: true, defaultStyle: false, renderer: "svg", tooltip: handler,
+    patch: (vega) => withData(vega, sets),
   });
   if (drawings.get(node).number !== number) {
     result.finalize();
@@ -183,8 +162,7 @@ async function drawComparison() {
   const bound = (axis) => axes[axis].name === data.memory.total && data.memory.limit
     ? [{at: data.memory.limit / GIB}] : [];
   const sets = {points, limits_x: bound("x"), limits_y: bound("y"), selected: placeOfSelected()};
-  const view = await draw(find("plot"), spec, sets,
-    {"valid,front,rejected": [style("--point"), style("--front"), style("--no")]});
+  const view = await draw(find("plot"), spec, sets);
   if (!view) return;
   comparisonView = view;
   view.addEventListener("click", (_event, item) => {

@@ -94,16 +94,15 @@ function rankAt(x, y) {
   return local < node && rank < drawn ? rank : -1;
 }
 
-/** A colour for a group: neighbours differ, and the same group always has the same. */
 const SHADES = 8;
-const shadeOf = (index) => style(`--group-${index % SHADES}`);
+const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 function paint() {
   const {grouping: g, rank, drawn, cell, box, label, nodes, domain, node} = ranks;
   const context = map.getContext("2d");
   const mine = g.index(rank);
-  const shades = Array.from({length: SHADES}, (_, index) => shadeOf(index));
-  const text = style("--text"), muted = style("--muted"), line = style("--line");
+  const shades = Array.from({length: SHADES}, (_, index) => style(`--group-${index}`));
+  const text = style("--text"), muted = style("--muted"), line = style("--line"), on = style("--on-group");
   context.clearRect(0, 0, map.width, map.height);
   context.textBaseline = "middle";
   for (let each = 0; each < nodes; each += 1) {
@@ -133,7 +132,7 @@ function paint() {
       context.strokeRect(x + 1.5, y + 1.5, cell - 3, cell - 3);
     }
     if (cell >= 18) {
-      context.fillStyle = inGroup ? style("--on-group") : muted;
+      context.fillStyle = inGroup ? on : muted;
       context.font = `${inGroup ? "600 " : ""}${cell >= 26 ? 11 : 9}px system-ui, sans-serif`;
       context.textAlign = "center";
       context.fillText(String(each), x + cell / 2, y + cell / 2 + 0.5);

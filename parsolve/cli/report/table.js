@@ -75,7 +75,17 @@ function resort() {
   drawRows();
 }
 
-const pageSize = () => Number(find("page-size").value);
+const MOST_PRINTED = 200;
+let printing = false;
+
+const pageSize = () => printing ? MOST_PRINTED : Number(find("page-size").value);
+
+/** Paper has the first rows, more than a page of the screen. */
+function setPrinting(value) {
+  printing = value;
+  showPage(0);
+}
+
 const pages = () => Math.max(1, Math.ceil(visible.length / pageSize()));
 
 function drawRows() {
@@ -85,7 +95,8 @@ function drawRows() {
   table.tBodies[0].replaceChildren(...rows.map((row) => drawRow(row, row === current)));
   table.setAttribute("aria-rowcount", visible.length + 2);
   const all = count === visible.length ? `${count}` : `${visible.length} of ${count}`;
-  find("table-status").textContent = `${all} configuration${count === 1 ? "" : "s"} in the table` +
+  const part = rows.length < visible.length ? `, rows ${from + 1} to ${from + rows.length} shown` : "";
+  find("table-status").textContent = `${all} configuration${count === 1 ? "" : "s"} in the table${part}` +
     (data.everywhere ? `; all with ${data.everywhere}` : "");
   find("page-number").textContent = `Page ${page + 1} of ${pages()}`;
   find("previous-page").disabled = page === 0;

@@ -16,8 +16,7 @@ function drawTimeline(row) {
   plot.style.width = `${width}px`;
   const items = itemsOf(found, width);
   draw(plot, {...data.specs.timeline, height: ROW * found.ranks.length},
-    {items, labels: items.filter((item) => item.label)},
-    {"forward,backward": [style("--forward"), style("--backward")]});
+    {items, labels: items.filter((item) => item.label)});
   room.replaceChildren(makeTable("Each rank of the pipeline", ["rank", "idle", "micro-batches in flight at most"],
     found.idle.map((idle, rank) => [String(rank), idle, String(found.in_flight[rank])])));
 }
