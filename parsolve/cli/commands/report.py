@@ -192,6 +192,7 @@ def _check_writable(output: str | None) -> None:
 def _write(text: str, output: str | None) -> None:
     if output is None or _is_stdout(output):
         sys.stdout.write(text)
+        sys.stdout.flush()  # a closed pipe is not written to
         return
     try:
         Path(output).write_text(text, encoding="utf-8")

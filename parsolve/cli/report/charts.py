@@ -6,6 +6,7 @@ the page needs no permission to make code from text.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -28,6 +29,7 @@ def require_charts() -> None:
         raise NoCharts(message)
 
 
+@cache
 def library() -> str:
     """Vega, Vega-Lite and vega-embed as one script, which sets ``vegaEmbed``."""
     import vl_convert  # noqa: PLC0415  (an optional dependency)
