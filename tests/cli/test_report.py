@@ -201,6 +201,14 @@ def test_the_command_of_a_row_accepts_it_with_the_same_numbers(arguments: tuple[
                 assert shown in {value, None}, name
 
 
+def test_a_relaxed_question_has_the_options_that_relax_it() -> None:
+    _, page = report("--world", "7", "--gpus-per-node", "8", "--moe")
+    assert page.data["marks"] == ["relaxed"] * 2
+    assert "--gpus-per-node 7" in page.data["options"][0]
+    for place in range(2):
+        assert cli(*shlex.split(row(page, place))[1:]).code == 0
+
+
 def test_the_page_says_how_to_make_it_again(tmp_path: Path) -> None:
     path = tmp_path / "a report.html"
     first = cli("report", "-o", str(path), *HALO)

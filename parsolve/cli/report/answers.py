@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, assert_never
 
 from parsolve.cli.ranking import amount
 from parsolve.cli.report.markup import Markup, markup, tag
+from parsolve.cli.report.rows import Rows
 from parsolve.cli.verdicts import LABELS, SHORT
 from parsolve.cli.wording import cluster, differences, effective, gpus, option, usage_words
 from parsolve.constraints import PROFILES
@@ -78,8 +79,8 @@ def _configurations(count: int) -> str:
     return f"{count:,} configuration{'s' if count != 1 else ''}"
 
 
-def details(answer: Reported) -> Markup:
-    """All that belongs to the verdict."""
+def details(answer: Reported, rows: Rows) -> Markup:
+    """All that belongs to the verdict, with buttons that select rows."""
     profile = PROFILES[answer.profile]
     match answer:
         case Accepted():
@@ -90,14 +91,14 @@ def details(answer: Reported) -> Markup:
                 [
                     *(_violation(each, stages) for each in answer.violations),
                     _of_config(profile, answer),
-                    _nearest(profile, answer),
+                    _nearest(rows, answer),
                     _cautions(answer.warnings),
                 ]
             )
         case Best():
-            return markup([_ranking(profile, answer), _cautions(answer.warnings)])
+            return markup([_ranking(rows, answer), _cautions(answer.warnings)])
         case Conflict():
-            return markup([_conflict(profile, answer), _cautions(answer.warnings)])
+            return markup([_conflict(rows, answer), _cautions(answer.warnings)])
         case Undecided():
             return _undecided(answer)
         case _:
@@ -140,7 +141,8 @@ def change_words(profile: Profile, change: Mapping[str, Any], drop: Sequence[str
     return " ".join([*changes, *(f'without --where "{text}"' for text in drop)])
 
 
-def _nearest(profile: Profile, answer: Rejected) -> Markup:
+def _nearest(rows: Rows, answer: Rejected) -> Markup:
+    profile = rows.profile
     cut = answer.repairs_complete is False
     rest = "The search for alternatives was cut short: there may be nearer ones. " if cut else ""
     if answer.repairs is None:
@@ -152,7 +154,7 @@ def _nearest(profile: Profile, answer: Rejected) -> Markup:
         )
         return markup([tag("h3", "Nearest valid configurations"), tag("p", said)])
     items = [
-        tag("li", code(change_words(profile, repair.change)), _choose(profile, repair.config))
+        tag("li", code(change_words(profile, repair.change)), _choose(rows, repair.config))
         for repair in answer.repairs
     ]
     count = len(answer.repairs[0].change)
@@ -167,21 +169,19 @@ def _nearest(profile: Profile, answer: Rejected) -> Markup:
     )
 
 
-def _choose(profile: Profile, config: Mapping[str, Any]) -> Markup:
-    """A button that selects the row of a configuration: the page finds it by its place."""
+def _choose(rows: Rows, config: Mapping[str, Any]) -> Markup:
+    """A button that selects the row of a configuration, if it has one."""
+    place = rows.place(config)
+    if place is None:
+        return markup("")
     return tag(
         "button",
         "show",
         type="button",
         class_="control",
-        data_config=config_key(profile, config),
-        aria_label=f"Show {differences(profile, config)}",
+        data_place=str(place),
+        aria_label=f"Show {differences(rows.profile, config)}",
     )
-
-
-def config_key(profile: Profile, config: Mapping[str, Any]) -> str:
-    """The options by which a button and a row say that they mean the same configuration."""
-    return f"{config[profile.world]} {differences(profile, config)}"
 
 
 def _cautions(cautions: Iterable[Caution]) -> Markup:
@@ -204,7 +204,8 @@ MOST_RANKED = 10
 """Best configurations that are listed above the table."""
 
 
-def _ranking(profile: Profile, answer: Best) -> Markup:
+def _ranking(rows: Rows, answer: Best) -> Markup:
+    profile = rows.profile
     shown = answer.solutions[:MOST_RANKED]
     items = [
         tag(
@@ -212,7 +213,7 @@ def _ranking(profile: Profile, answer: Best) -> Markup:
             code(differences(profile, solution.config)),
             f" on {gpus(solution.config[profile.world])}",
             _scores(profile, solution.objectives) if answer.pareto else "",
-            _choose(profile, solution.config),
+            _choose(rows, solution.config),
         )
         for solution in shown
     ]
@@ -245,7 +246,8 @@ def _scores(profile: Profile, scores: Mapping[str, Any] | None) -> str:
     return f": {', '.join(words)}"
 
 
-def _conflict(profile: Profile, answer: Conflict) -> Markup:
+def _conflict(rows: Rows, answer: Conflict) -> Markup:
+    profile = rows.profile
     asked = [option(profile.field_of[name], value) for name, value in answer.pins.items()]
     asked += [f'--where "{text}"' for text in answer.conditions]
     held = [
@@ -259,7 +261,7 @@ def _conflict(profile: Profile, answer: Conflict) -> Markup:
         tag(
             "li",
             code(change_words(profile, repair.change, repair.drop or ())),
-            _choose(profile, repair.config),
+            _choose(rows, repair.config),
         )
         for repair in answer.repairs
     ]

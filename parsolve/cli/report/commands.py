@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from shlex import join, quote
 
@@ -30,10 +30,11 @@ class Said:
         """The command line that makes the page, with what the environment adds to it."""
         return f"{self._environment()}{join(['parsolve', 'report', *self.arguments])}"
 
-    def check(self) -> dict[str, str]:
+    def check(self, own: Container[str]) -> dict[str, str]:
         """The command that checks a configuration: ``before`` its world, and ``after`` it.
 
-        The options by which the configuration differs from the defaults are to be added.
+        The options by which the configuration differs from the defaults are to be added, and
+        those of the fields that are its ``own``.
         """
         named = "" if self.profile.name == DEFAULT_PROFILE else f" --profile {self.profile.name}"
         shared = [
@@ -43,7 +44,7 @@ class Said:
         ]
         for name, value in self.given.items():
             field = self.profile.field_of[name]
-            if field.role not in CHOSEN:
+            if field.role not in CHOSEN and name not in own:
                 shared.append(option(field, field.parse(value)))
         return {
             "before": f"{self._environment()}parsolve check{named}",

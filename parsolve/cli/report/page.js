@@ -70,12 +70,9 @@ function startPrint() {
 }
 
 function start() {
-  const rowOf = new Map(data.keys.map((key, row) => [key, row]));
-  for (const button of document.querySelectorAll("[data-config]")) {
-    const row = rowOf.get(button.dataset.config);
-    if (row === undefined) button.remove();
-    else button.addEventListener("click", () => {
-      select(row);
+  for (const button of document.querySelectorAll("[data-place]")) {
+    button.addEventListener("click", () => {
+      select(Number(button.dataset.place));
       find("selected").scrollIntoView({behavior: reduced.matches ? "auto" : "smooth"});
     });
   }

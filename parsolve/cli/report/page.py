@@ -11,11 +11,11 @@ from importlib.resources import files
 from string import Template
 
 from parsolve.cli.report import charts, details
-from parsolve.cli.report.answers import Reported, code, config_key, entries, headline, rule_entries
+from parsolve.cli.report.answers import Reported, code, entries, headline, rule_entries
 from parsolve.cli.report.answers import details as answer_details
 from parsolve.cli.report.commands import Said
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
-from parsolve.cli.report.rows import Rows, columns, options
+from parsolve.cli.report.rows import Rows, columns, options, unlike
 from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, option
 from parsolve.constraints.javascript import PRELUDE, groupings_source
 from parsolve.constraints.profile import Config, Profile
@@ -118,7 +118,7 @@ def _verdict(report: Report) -> Markup:
     banner = tag(
         "p", tag("strong", word), " ", tag("span", sentence), class_=f"verdict {kind}", id="verdict"
     )
-    return markup([banner, answer_details(report.answer)])
+    return markup([banner, answer_details(report.answer, report.rows)])
 
 
 def _question(report: Report) -> Markup:
@@ -255,7 +255,6 @@ def _data(report: Report) -> dict[str, object]:
         "world": report.profile.world,
         "marks": [row.mark for row in rows.rows],
         "accepted": [row.accepted for row in rows.rows],
-        "keys": [config_key(report.profile, config) for config in rows.configs],
         "worlds": [row.config[report.profile.world] for row in rows.rows],
         "everywhere": everywhere,
         "options": own,
@@ -269,7 +268,7 @@ def _data(report: Report) -> dict[str, object]:
         "layout": details.layout(rows),
         "timelines": details.timelines(rows),
         "launch": details.launches(rows),
-        "check": report.said.check(),
+        "check": report.said.check(unlike(rows)),
         "specs": {
             "comparison": charts.comparison(),
             "memory": charts.memory(),

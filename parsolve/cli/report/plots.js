@@ -144,6 +144,9 @@ function scaleOf(points, axis) {
   return doubles ? {type: "log", base: 2, nice: false} : {zero: false};
 }
 
+/** Numbers of something have no fractions. */
+const stepOf = (axis) => axes[axis].unit === "bytes" ? 0 : 1;
+
 let comparisonView = null;
 
 async function drawComparison() {
@@ -158,7 +161,7 @@ async function drawComparison() {
   const ways = {x: scaleOf(points, "x"), y: scaleOf(points, "y")};
   const spec = JSON.parse(JSON.stringify(data.specs.comparison), (key, value) =>
     key in axes && value?.field === key
-      ? {...value, title: headingOf(axes[key]), scale: ways[key]} : value);
+      ? {...value, title: headingOf(axes[key]), scale: ways[key], axis: {...value.axis, tickMinStep: stepOf(key)}} : value);
   const bound = (axis) => axes[axis].name === data.memory.total && data.memory.limit
     ? [{at: data.memory.limit / GIB}] : [];
   const sets = {points, limits_x: bound("x"), limits_y: bound("y"), selected: placeOfSelected()};

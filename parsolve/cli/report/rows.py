@@ -8,7 +8,7 @@ from typing import Any
 
 from parsolve.cli.objectives import wants_less
 from parsolve.cli.ranking import alike, summary_columns
-from parsolve.cli.wording import differences, listed
+from parsolve.cli.wording import CHOSEN, differences, listed
 from parsolve.constraints.evaluate import compiled, defined_source, prologue, term_source
 from parsolve.constraints.fields import Field, Size
 from parsolve.constraints.profile import Config, Profile, holds
@@ -48,6 +48,11 @@ class Rows:
         known = tuple(_known(profile, row.config) for row in kept)
         return cls(profile, kept, known, tuple(objectives), tuple(varied))
 
+    def place(self, config: Mapping[str, Any]) -> int | None:
+        """The row of a configuration, given as an answer has it."""
+        wanted = self.profile.config(config)
+        return next((at for at, row in enumerate(self.rows) if row.config == wanted), None)
+
     @property
     def configs(self) -> list[Fields]:
         """The value of every field, by row."""
@@ -61,12 +66,26 @@ def _known(profile: Profile, config: Config) -> dict[str, Any]:
     return {**derived, **profile.filled(values)} if sized else derived
 
 
+def unlike(rows: Rows) -> set[str]:
+    """Options of the cluster or the model in which rows differ, as relaxed questions do."""
+    first = rows.rows[0].config if rows.rows else None
+    return {
+        field.name
+        for field in rows.profile.fields
+        if field.flag
+        and field.role not in CHOSEN
+        and field.name != rows.profile.world
+        and any(row.config[field.name] != first[field.name] for row in rows.rows if first)
+    }
+
+
 def options(rows: Rows) -> tuple[str, list[str]]:
     """Options that all rows have, and those by which each is told from the others."""
     configs = rows.configs
     if not configs:
         return "", []
     same, differ = alike(rows.profile, configs, rows.varied)
+    differ |= unlike(rows)
     kept = [{n: v for n, v in config.items() if n not in same} for config in configs]
     shared = {n: v for n, v in configs[0].items() if n in same}
     words = differences(rows.profile, shared, same) if same else ""
