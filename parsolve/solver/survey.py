@@ -131,7 +131,7 @@ class Refusals:
 
     world: int
     knobs: int
-    searched: int
+    searched: tuple[str, ...]
     candidates: int
     accepted: int
     refusals: tuple[Refusal, ...]
@@ -159,7 +159,7 @@ def refusals(query: Query, deadline: Deadline) -> Refusals:
     return Refusals(
         world=world,
         knobs=knobs,
-        searched=len(query.free),
+        searched=query.free,
         candidates=judged,
         accepted=accepted,
         refusals=tuple(

@@ -20,15 +20,18 @@ def installed() -> str | None:
     return next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
+def arguments() -> list[str]:
+    """Chromium refuses its sandbox to root, as whom containers run."""
+    return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     path = installed()
     if path is None:
         pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
-    # Chromium refuses its sandbox to root, as whom containers run
-    arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=arguments)
+        found = playwright.chromium.launch(executable_path=path, args=arguments())
         yield found
         found.close()
 

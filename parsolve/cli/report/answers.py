@@ -210,7 +210,7 @@ def _ranking(rows: Rows, answer: Best) -> Markup:
     items = [
         tag(
             "li",
-            code(differences(profile, solution.config)),
+            code(_own_options(rows, solution.config)),
             f" on {gpus(solution.config[profile.world])}",
             _scores(profile, solution.objectives) if answer.pareto else "",
             _choose(rows, solution.config),
@@ -223,6 +223,7 @@ def _ranking(rows: Rows, answer: Best) -> Markup:
     return markup(
         [
             tag("ol", *items, class_="ranking"),
+            tag("p", "All with ", code(rows.everywhere), ".") if rows.everywhere else "",
             tag("p", more) if more else "",
             entries(
                 [
@@ -239,6 +240,12 @@ def _ranking(rows: Rows, answer: Best) -> Markup:
             ),
         ]
     )
+
+
+def _own_options(rows: Rows, config: Mapping[str, Any]) -> str:
+    """Options by which a configuration is told from the other rows."""
+    place = rows.place(config)
+    return differences(rows.profile, config) if place is None else rows.options[place]
 
 
 def _scores(profile: Profile, scores: Mapping[str, Any] | None) -> str:

@@ -15,7 +15,7 @@ from parsolve.cli.report.answers import Reported, code, entries, headline, rule_
 from parsolve.cli.report.answers import details as answer_details
 from parsolve.cli.report.commands import Said
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
-from parsolve.cli.report.rows import Rows, columns, options, unlike
+from parsolve.cli.report.rows import Rows, columns
 from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, option
 from parsolve.constraints.javascript import PRELUDE, groupings_source
 from parsolve.constraints.profile import Config, Profile
@@ -206,13 +206,13 @@ def _refused(report: Report) -> Markup:
         return tag("p", f"Nothing: all {found.candidates:,} candidates are accepted.")
     many = (
         "every completion of the question"
-        if found.knobs == found.searched
-        else f"every completion that uses at most {found.knobs} of the {found.searched} searched "
-        "knobs"
+        if found.knobs == (knobs := len(found.searched))
+        else f"every completion that uses at most {found.knobs} of the {knobs} searched knobs"
     )
     rows = []
     for each in found.refusals:
-        example = code(differences(profile, each.config.as_dict()))
+        searched = {n: v for n, v in each.config.as_dict().items() if n in found.searched}
+        example = code(differences(profile, searched))
         if each.rule is None:
             name, body = f'the condition "{each.condition}"', markup("")
         else:
@@ -249,15 +249,14 @@ def _copied(text: str, name: str) -> Markup:
 
 def _data(report: Report) -> dict[str, object]:
     rows, query = report.rows, report.query
-    everywhere, own = options(rows)
     objectives = () if query is None else query.objectives
     return {
         "world": report.profile.world,
         "marks": [row.mark for row in rows.rows],
         "accepted": [row.accepted for row in rows.rows],
         "worlds": [row.config[report.profile.world] for row in rows.rows],
-        "everywhere": everywhere,
-        "options": own,
+        "everywhere": rows.everywhere,
+        "options": rows.options,
         "columns": columns(rows),
         "objective": _name(report.profile, report.profile.objective),
         "objectives": [
@@ -268,7 +267,7 @@ def _data(report: Report) -> dict[str, object]:
         "layout": details.layout(rows),
         "timelines": details.timelines(rows),
         "launch": details.launches(rows),
-        "check": report.said.check(unlike(rows)),
+        "check": report.said.check(rows.unlike),
         "specs": {
             "comparison": charts.comparison(),
             "memory": charts.memory(),

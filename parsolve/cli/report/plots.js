@@ -164,6 +164,7 @@ async function drawComparison() {
       ? {...value, title: headingOf(axes[key]), scale: ways[key], axis: {...value.axis, tickMinStep: stepOf(key)}} : value);
   const bound = (axis) => axes[axis].name === data.memory.total && data.memory.limit
     ? [{at: data.memory.limit / GIB}] : [];
+  points.sort((a, b) => best.has(a) - best.has(b)); // the front is drawn last, so that it is seen
   const sets = {points, limits_x: bound("x"), limits_y: bound("y"), selected: placeOfSelected()};
   const view = await draw(find("plot"), spec, sets);
   if (!view) return;

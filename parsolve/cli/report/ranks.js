@@ -2,7 +2,7 @@
 
 const MOST_DRAWN = 16384;
 const map = find("ranks-map");
-const ranks = {groupings: [], grouping: null, rank: 0, world: 0, cells: null, size: 0};
+const ranks = {groupings: [], grouping: null, wanted: "", rank: 0, world: 0, cells: null, size: 0};
 
 /** Values that the groups of a row are made of. */
 const knownOf = (row) => ({...data.layout.base, ...data.layout.changed[row]});
@@ -23,8 +23,7 @@ function drawRanks(row) {
       : "The configuration is rejected, so the framework makes no groups of it.";
     return;
   }
-  const before = ranks.grouping?.name;
-  ranks.grouping = ranks.groupings.find((each) => each.name === before) ?? firstGrouping();
+  ranks.grouping = ranks.groupings.find((each) => each.name === ranks.wanted) ?? firstGrouping();
   const choice = find("ranks-axis");
   choice.replaceChildren(...ranks.groupings.map((each) =>
     make("option", {value: each.name}, `${each.name}: ${each.count} of ${each.size}`)));
@@ -183,7 +182,8 @@ function startRanks() {
     showRank(Math.min(Math.max(to, 0), last));
   });
   find("ranks-axis").addEventListener("change", (event) => {
-    ranks.grouping = ranks.groupings.find((each) => each.name === event.target.value);
+    ranks.wanted = event.target.value;
+    ranks.grouping = ranks.groupings.find((each) => each.name === ranks.wanted);
     sayGrouping();
     showRank(ranks.rank);
   });

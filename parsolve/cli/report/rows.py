@@ -33,7 +33,14 @@ class Rows:
     rows: tuple[Row, ...]
     known: tuple[Mapping[str, Any], ...]
     objectives: tuple[Objective, ...]
-    varied: tuple[str, ...]
+    configs: tuple[Fields, ...]
+    """The value of every field."""
+    unlike: frozenset[str]
+    """Fields of the cluster or the model in which rows differ, as relaxed questions do."""
+    everywhere: str
+    """Options that all rows have."""
+    options: tuple[str, ...]
+    """Options by which each row is told from the others."""
 
     @classmethod
     def of(
@@ -45,18 +52,51 @@ class Rows:
     ) -> Rows:
         """The rows with everything derived from them."""
         kept = tuple(rows)
-        known = tuple(_known(profile, row.config) for row in kept)
-        return cls(profile, kept, known, tuple(objectives), tuple(varied))
+        configs = tuple(Fields(row.config.as_dict(everything=True)) for row in kept)
+        unlike = _unlike(profile, configs)
+        everywhere, own = _options(profile, configs, unlike, varied)
+        return cls(
+            profile=profile,
+            rows=kept,
+            known=tuple(_known(profile, row.config) for row in kept),
+            objectives=tuple(objectives),
+            configs=configs,
+            unlike=unlike,
+            everywhere=everywhere,
+            options=own,
+        )
 
     def place(self, config: Mapping[str, Any]) -> int | None:
         """The row of a configuration, given as an answer has it."""
         wanted = self.profile.config(config)
         return next((at for at, row in enumerate(self.rows) if row.config == wanted), None)
 
-    @property
-    def configs(self) -> list[Fields]:
-        """The value of every field, by row."""
-        return [Fields(row.config.as_dict(everything=True)) for row in self.rows]
+
+def _unlike(profile: Profile, configs: Sequence[Fields]) -> frozenset[str]:
+    return frozenset(
+        field.name
+        for field in profile.fields
+        if field.flag
+        and field.role not in CHOSEN
+        and field.name != profile.world
+        and any(config[field.name] != configs[0][field.name] for config in configs)
+    )
+
+
+def _options(
+    profile: Profile, configs: Sequence[Fields], unlike: Iterable[str], varied: Iterable[str]
+) -> tuple[str, tuple[str, ...]]:
+    """What all configurations have in common, and what each has beside that."""
+    if not configs:
+        return "", ()
+    same, differ = alike(profile, configs, varied)
+    differ |= set(unlike)
+    shared = {name: value for name, value in configs[0].items() if name in same}
+    kept = [{n: v for n, v in config.items() if n not in same} for config in configs]
+    return (
+        differences(profile, shared, same) if same else "",
+        tuple(differences(profile, config, differ) for config in kept),
+    )
 
 
 def _known(profile: Profile, config: Config) -> dict[str, Any]:
@@ -64,32 +104,6 @@ def _known(profile: Profile, config: Config) -> dict[str, Any]:
     derived = profile.with_lists(values, profile.derive(values))
     sized = profile.account is not None and values[profile.index_of[profile.account.size]]
     return {**derived, **profile.filled(values)} if sized else derived
-
-
-def unlike(rows: Rows) -> set[str]:
-    """Options of the cluster or the model in which rows differ, as relaxed questions do."""
-    first = rows.rows[0].config if rows.rows else None
-    return {
-        field.name
-        for field in rows.profile.fields
-        if field.flag
-        and field.role not in CHOSEN
-        and field.name != rows.profile.world
-        and any(row.config[field.name] != first[field.name] for row in rows.rows if first)
-    }
-
-
-def options(rows: Rows) -> tuple[str, list[str]]:
-    """Options that all rows have, and those by which each is told from the others."""
-    configs = rows.configs
-    if not configs:
-        return "", []
-    same, differ = alike(rows.profile, configs, rows.varied)
-    differ |= unlike(rows)
-    kept = [{n: v for n, v in config.items() if n not in same} for config in configs]
-    shared = {n: v for n, v in configs[0].items() if n in same}
-    words = differences(rows.profile, shared, same) if same else ""
-    return words, [differences(rows.profile, config, differ) for config in kept]
 
 
 def columns(rows: Rows) -> list[dict[str, Any]]:

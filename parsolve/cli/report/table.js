@@ -36,17 +36,22 @@ function testOf(column, text) {
   return (value) => value !== null && RELATIONS[relation](round(value), +first);
 }
 
-/** Every word must occur in the options or in the mark of a row. */
-function matchesText(row, words) {
-  const text = `${optionsOf(row)} ${data.marks[row]}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+/** What must occur in a row, each by itself: an option with its value, or a word. */
+const phrasesOf = (text) => text.toLowerCase().match(/[^\s\d][^\s]*\s+\d+(?!\S)|\S+/g)
+  ?.map((phrase) => phrase.replace(/\s+/, " ")) ?? [];
+
+/** A phrase with a value is found whole: "ep 4" neither in "--etp 4" nor in "--ep 48". */
+function matchesText(row, phrases) {
+  const text = ` ${optionsOf(row)} ${data.marks[row]} `.toLowerCase();
+  return phrases.every((phrase) => phrase.includes(" ")
+    ? [" ", " --"].some((start) => text.includes(`${start}${phrase} `)) : text.includes(phrase));
 }
 
 function refilter() {
-  const words = find("filter-text").value.toLowerCase().split(/\s+/).filter(Boolean);
+  const phrases = phrasesOf(find("filter-text").value);
   visible = [];
   for (let row = 0; row < count; row += 1) {
-    let kept = !words.length || matchesText(row, words);
+    let kept = matchesText(row, phrases);
     for (const [column, test] of filters) {
       kept = kept && test(measured(column, valueOf(column, row)));
     }
