@@ -260,6 +260,16 @@ def test_timelines_are_simulated_once_each_within_bounds() -> None:
         assert len(drawn["ranks"]) == answer["pp"]
 
 
+def test_the_commands_of_the_documentation_run(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    told = re.findall(r"^parsolve (report -o (\S+) .*)$", text, re.MULTILINE)
+    assert len(told) == 2
+    for line, name in told:
+        done = cli(*shlex.split(line.replace(name, str(tmp_path / name))))
+        assert done.code == int(name == "rejected.html")
+        assert (tmp_path / name).exists()
+
+
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 

@@ -63,12 +63,11 @@ def layout(rows: Rows) -> dict[str, Any]:
         for g in groupings
         for node in (g.where, g.size, g.count, g.index, g.position, g.member)
     ]
-    read = fields_of(*nodes) & profile.index_of.keys()
+    unread = profile.index_of.keys() - fields_of(*nodes)
     values = [
         {
             name.replace(".", "_"): value
-            for name, value in read_values(profile, row.config.values).items()
-            if name.partition(".")[0] in read
+            for name, value in read_values(profile, row.config.values, but=unread).items()
         }
         for row in rows.rows
     ]

@@ -9,7 +9,7 @@ from html import escape
 VOID = frozenset({"input", "meta", "link", "br"})
 """Elements without an end tag."""
 
-ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
+ESCAPES = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 class Markup(str):
@@ -48,4 +48,6 @@ def content_of(content: Iterable[str | Iterable[str]]) -> Iterable[Markup]:
 def script_json(value: object) -> Markup:
     """JSON that can stand in a script element: no character in it starts a tag or an entity."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(text.translate(ESCAPES))
+    for character, escape_ in ESCAPES.items():
+        text = text.replace(character, escape_)
+    return Markup(text)

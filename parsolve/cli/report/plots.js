@@ -73,9 +73,18 @@ function startComparison() {
     choice.value = plotted.indexOf(wanted[axis]);
     chooseAxis(axis, wanted[axis], false);
   }
-  whenFiltered.push(drawComparison);
+  whenFiltered.push(drawSoon);
   onSelect(markSelected);
   drawComparison();
+}
+
+const PAUSE = 150;
+let waiting = 0;
+
+/** Once the reader pauses: typing a filter must not wait for thousands of points. */
+function drawSoon() {
+  clearTimeout(waiting);
+  waiting = setTimeout(drawComparison, PAUSE);
 }
 
 const headingOf = (column) => column.unit === "bytes" ? `${column.heading} (GiB)` : column.heading;
