@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from parsolve.constraints import PROFILES
@@ -20,6 +21,8 @@ from tests.cli.run import cli
 
 SMALL = ("--world", "16", "--gpus-per-node", "8", "--moe")
 MODEL = ("--model", "gpt-oss-20b", "--max-length", "4096", "--gpu", "h100")
+REJECTED = ("--world", "8", "--gpus-per-node", "8", "--ep", "4")
+CONFLICT = ("solve", "--world", "64", "--gpus-per-node", "8", "--tp", "16")
 PIPELINE = (
     "--profile", "megatron", "--world", "16", "--gpus-per-node", "8", "--model", "qwen3-30b-a3b",
     "--seq-length", "4096", "--global-batch", "32", "--maximize", "pp_size",
@@ -321,7 +324,7 @@ def test_axes_of_the_plot_can_be_chosen(opened: Open) -> None:
 
 
 def test_a_rejection_says_why_and_its_repairs_can_be_shown(opened: Open) -> None:
-    with opened("--world", "8", "--gpus-per-node", "8", "--ep", "4") as page:
+    with opened(*REJECTED) as page:
         expect(page.locator("#verdict")).to_contain_text("ep-single-domain-multi-group")
         expect(page.locator("#answer")).to_contain_text("src/distributed/parallelism_config.py")
         expect(page.locator("#ranks-words")).to_contain_text("rejected")
@@ -331,7 +334,7 @@ def test_a_rejection_says_why_and_its_repairs_can_be_shown(opened: Open) -> None
 
 
 def test_a_conflict_offers_what_to_relax(opened: Open) -> None:
-    with opened("solve", "--world", "64", "--gpus-per-node", "8", "--tp", "16") as page:
+    with opened(*CONFLICT) as page:
         expect(page.locator("#verdict")).to_contain_text("nothing is valid")
         page.get_by_role("button", name="Show --tp 8").click()
         expect(page.locator("#selected-words")).to_contain_text("--tp 8")
@@ -432,6 +435,26 @@ def test_headings_are_in_order_and_controls_have_names(opened: Open) -> None:
         assert len(ids) == len(set(ids))
         for landmark in ("banner", "navigation", "main", "search"):
             expect(page.get_by_role(landmark)).to_have_count(1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("arguments", [(*SMALL, *MODEL), PIPELINE, REJECTED, CONFLICT])
+def test_axe_finds_no_barrier(opened: Open, arguments: tuple[str, ...], scheme: str) -> None:
+    width = 1200 if scheme == "light" else 360
+    with opened(*arguments, scheme=scheme, width=width) as page:
+        page.wait_for_timeout(300)
+        found = Axe().run(page).response["violations"]
+        assert [(each["id"], [node["html"] for node in each["nodes"]]) for each in found] == []
+
+
+def test_a_report_without_any_configuration_says_so(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    assert cli("report", "-o", str(path), *SMALL, "--timeout", "0.000001").code == 3
+    shown = Opened(browser, path)
+    expect(shown.page.locator("#verdict")).to_contain_text("undecided")
+    expect(shown.page.locator("#table-status")).to_contain_text("0 configurations")
+    expect(shown.page.locator("#selected")).not_to_be_visible()
+    shown.close()
 
 
 def test_five_thousand_configurations_keep_the_page_small(opened: Open) -> None:
