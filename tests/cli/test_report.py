@@ -113,6 +113,22 @@ def test_a_verdict_has_all_that_a_check_says() -> None:
     assert page.data["accepted"].count(False) == 1
 
 
+def test_an_acceptance_has_all_that_a_check_says() -> None:
+    _, page = report(*HALO, "--ep", "8")
+    text = words(page.by_id["answer"])
+    for line in cli("check", *HALO, "--ep", "8").out.splitlines():
+        label, _, said = line.strip().partition(" ")
+        if label in {"effective", "derived", "unjudged"}:
+            assert words(said) in text, label
+
+
+def test_a_late_stage_says_what_let_it_pass() -> None:
+    late = ("--profile", "megatron", "--world", "8", "--tp", "3")
+    _, page = report("check", *late)
+    stage = next(s for line in cli("check", *late).out.splitlines() if "stage " in (s := line))
+    assert words(stage.partition("stage")[2]) in words(page.by_id["answer"])
+
+
 def test_a_ranking_has_all_that_a_search_finds_and_all_that_is_valid() -> None:
     _, page = report(*HALO)
     found = cli("solve", *HALO, "--format", "json").data
@@ -356,6 +372,13 @@ def test_a_disk_that_is_full_is_said() -> None:
     done = cli("report", "-o", "/dev/full", *HALO)
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert done.err.startswith("parsolve: cannot write /dev/full: ")
+
+
+def test_a_name_that_is_no_text_is_no_failure(tmp_path: Path) -> None:
+    path = f"{tmp_path}/\udcff.html"
+    done = cli("report", "-o", path, *HALO)
+    assert done.code == 0
+    assert "\\udcff.html" in Text(Path(path).read_text(encoding="utf-8")).by_id["command"]
 
 
 def test_a_file_is_overwritten_and_named(tmp_path: Path) -> None:

@@ -195,6 +195,7 @@ def _write(text: str, output: str | None) -> None:
         sys.stdout.flush()  # a closed pipe is not written to
         return
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        # an argument may hold bytes that are no text
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     except OSError as error:
         raise FileError(f"cannot write {output}: {error.strerror or error}") from None

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 from parsolve.cli.ranking import amount
 from parsolve.cli.report.markup import Markup, markup, tag
 from parsolve.cli.report.rows import Rows
-from parsolve.cli.verdicts import LABELS, SHORT
-from parsolve.cli.wording import cluster, differences, effective, gpus, option, usage_words
+from parsolve.cli.verdicts import LABELS, SHORT, stage_words
+from parsolve.cli.wording import (
+    cluster,
+    differences,
+    effective,
+    gpus,
+    option,
+    quantities,
+    usage_words,
+)
 from parsolve.constraints import PROFILES
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import (
@@ -22,6 +30,7 @@ from parsolve.solver.answer import (
     Violation,
 )
 from parsolve.solver.repair import MOST_CHANGES
+from parsolve.solver.unjudged import unjudged
 
 Reported: TypeAlias = Accepted | Rejected | Best | Conflict | Undecided
 """Answers that a report may be about."""
@@ -86,10 +95,11 @@ def details(answer: Reported, rows: Rows) -> Markup:
         case Accepted():
             return markup([_of_config(profile, answer), _cautions(answer.warnings)])
         case Rejected():
-            stages = profile.stages_about
+            first, *others = answer.violations
             return markup(
                 [
-                    *(_violation(each, stages) for each in answer.violations),
+                    _violation(profile, first, first=True),
+                    *(_violation(profile, each, first=False) for each in others),
                     _of_config(profile, answer),
                     _nearest(rows, answer),
                     _cautions(answer.warnings),
@@ -106,33 +116,37 @@ def details(answer: Reported, rows: Rows) -> Markup:
 
 
 def _of_config(profile: Profile, answer: Accepted | Rejected) -> Markup:
-    return entries(
-        [
-            ("effective", effective(profile, answer.config, answer.derived)),
-            ("memory", "" if answer.memory is None else usage_words(answer.memory)),
-        ]
-    )
+    told = [
+        ("effective", effective(profile, answer.config, answer.derived)),
+        ("memory", "" if answer.memory is None else usage_words(answer.memory)),
+    ]
+    if isinstance(answer, Accepted):
+        told += [("derived", quantities(answer.derived)), *_not_judged(profile, answer)]
+    return entries(told)
 
 
-def rule_entries(violation: Violation, stages: Mapping[str, str]) -> Markup:
-    """Why a rule refuses, the numbers in force, the remedy and the source."""
-    stage = violation.stage
-    if about := stages.get(stage):
-        stage += f": {about}"
+def _not_judged(profile: Profile, answer: Accepted) -> Iterator[tuple[str, str]]:
+    """What else to give, so that the rules that wait for it can judge."""
+    for name, rules in unjudged(profile.config(answer.config)).items():
+        yield "unjudged", f"{', '.join(rules)}: give --{profile.field_of[name].flag}"
+
+
+def rule_entries(profile: Profile, violation: Violation, *, first: bool = False) -> Markup:
+    """Why a rule refuses, the numbers in force, the remedy, the stage and the source."""
     return entries(
         [
             ("why", violation.reason),
             ("because", violation.because),
             ("remedy", violation.remedy),
-            ("stage", stage),
+            ("stage", stage_words(profile, violation.stage, first=first)),
             ("source", violation.source),
         ]
     )
 
 
-def _violation(violation: Violation, stages: Mapping[str, str]) -> Markup:
-    heading = tag("h3", violation.rule)
-    return tag("article", heading, rule_entries(violation, stages), class_="rule")
+def _violation(profile: Profile, violation: Violation, *, first: bool) -> Markup:
+    told = rule_entries(profile, violation, first=first)
+    return tag("article", tag("h3", violation.rule), told, class_="rule")
 
 
 def change_words(profile: Profile, change: Mapping[str, Any], drop: Sequence[str] = ()) -> str:
@@ -261,7 +275,6 @@ def _conflict(rows: Rows, answer: Conflict) -> Markup:
         f"{name} stays {value} unless --{profile.field_of[name].flag} is given"
         for name, value in answer.held.items()
     ]
-    stages = profile.stages_about
     cut_short = not answer.smallest and answer.method == "Z3"
     intro = "Among these some exclude each other" if cut_short else "These exclude each other"
     relaxed = [
@@ -279,7 +292,7 @@ def _conflict(rows: Rows, answer: Conflict) -> Markup:
             tag("p", f"{intro} on {gpus(answer.world)}:"),
             tag("ul", *(tag("li", code(text)) for text in asked), *(tag("li", t) for t in held)),
             *(
-                tag("article", tag("h3", rule.rule), _asks(rule, stages), class_="rule")
+                tag("article", tag("h3", rule.rule), _asks(profile, rule), class_="rule")
                 for rule in answer.rules
             ),
             tag("h3", "What to relax"),
@@ -291,15 +304,14 @@ def _conflict(rows: Rows, answer: Conflict) -> Markup:
     )
 
 
-def _asks(rule: Violation, stages: Mapping[str, str]) -> Markup:
+def _asks(profile: Profile, rule: Violation) -> Markup:
     """A rule of a conflict: it asks for something, no configuration breaks it."""
     asks = rule.because if len(rule.because) <= SHORT else rule.remedy
-    about = stages.get(rule.stage)
     return entries(
         [
             ("why", rule.reason),
             ("it asks", asks),
-            ("stage", f"{rule.stage}: {about}" if about else rule.stage),
+            ("stage", stage_words(profile, rule.stage)),
             ("source", rule.source),
         ]
     )

@@ -3,6 +3,7 @@
 function drawFacts(row) {
   const mark = data.marks[row];
   find("selected-words").textContent = `${named(row)}${mark ? ` (${mark})` : ""}`;
+  find("selected-here").replaceChildren(codeOf(named(row)));
   const world = `--world ${worldOf(row)}`;
   const own = optionsOf(row) === "(defaults)" ? "" : optionsOf(row);
   const {before, after} = data.check;

@@ -216,7 +216,7 @@ def _refused(report: Report) -> Markup:
         if each.rule is None:
             name, body = f'the condition "{each.condition}"', markup("")
         else:
-            name, body = each.rule.rule, rule_entries(each.rule, profile.stages_about)
+            name, body = each.rule.rule, rule_entries(profile, each.rule)
         summary = tag("summary", tag("strong", name), f" refuses {each.count:,}, such as ", example)
         rows.append(tag("details", summary, body, class_="rule"))
     return markup(

@@ -143,20 +143,26 @@ function paint() {
   }
 }
 
+/** Where a rank is: on which node, in which domain, in which group. */
+function placeWords(rank) {
+  const {grouping: g, node, domain} = ranks;
+  return `Rank ${rank}: node ${Math.floor(rank / node)}, NVLink domain ${Math.floor(rank / domain)}; ` +
+    `${g.name} group ${g.index(rank)}, position ${g.position(rank)}`;
+}
+
 const MOST_MEMBERS = 64;
 
 function showRank(rank) {
   const {grouping: g} = ranks;
   ranks.rank = rank;
   find("ranks-rank").value = rank;
-  const index = g.index(rank), position = g.position(rank);
+  const index = g.index(rank);
   const members = Array.from({length: Math.min(g.size, MOST_MEMBERS)}, (_, place) => g.member(index, place));
   const more = g.size > MOST_MEMBERS ? ` and ${g.size - MOST_MEMBERS} more` : "";
   const everyone = Array.from({length: g.size}, (_, place) => g.member(index, place));
   const spread = (width) => new Set(everyone.map((each) => Math.floor(each / width))).size;
   const nodes = spread(ranks.node), domains = spread(ranks.domain);
-  find("ranks-group").textContent = `Rank ${rank}: node ${Math.floor(rank / ranks.node)}, NVLink domain ` +
-    `${Math.floor(rank / ranks.domain)}; ${g.name} group ${index}, position ${position}. Members: ${members.join(", ")}${more}. ` +
+  find("ranks-group").textContent = `${placeWords(rank)}. Members: ${members.join(", ")}${more}. ` +
     `The group spans ${nodes} node${nodes === 1 ? "" : "s"} and ${domains} NVLink domain${domains === 1 ? "" : "s"}.`;
   paint();
 }
@@ -168,7 +174,9 @@ function startRanks() {
   map.addEventListener("pointermove", (event) => {
     const rank = rankAt(event.offsetX, event.offsetY);
     if (rank >= 0 && rank !== ranks.rank) showRank(rank);
+    showTip(rank >= 0 ? placeWords(rank) : "", event);
   });
+  map.addEventListener("pointerleave", (event) => showTip("", event));
   map.addEventListener("pointerdown", (event) => {
     const rank = rankAt(event.offsetX, event.offsetY);
     if (rank >= 0) showRank(rank);
