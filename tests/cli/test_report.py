@@ -176,6 +176,15 @@ def test_warnings_stand_beside_the_answer() -> None:
     assert "dense-assumed" in page.by_id["answer"]
 
 
+def test_each_row_has_the_warnings_of_its_check() -> None:
+    _, page = report("--profile", "megatron", "--world", "16", "--model", "qwen3-30b-a3b")
+    texts, of = page.data["warnings"]["texts"], page.data["warnings"]["of"]
+    assert len(texts) == len({tuple(text) for text in texts}) > 1
+    for place in range(0, len(of), 11):
+        done = cli(*shlex.split(row(page, place))[1:], "--format", "json").data
+        assert [texts[each][1] for each in of[place]] == [w["warning"] for w in done["warnings"]]
+
+
 def test_what_is_rejected_is_counted_by_the_rule_that_says_so_first() -> None:
     _, page = report("--world", "8", "--gpus-per-node", "8", "--moe", "--where", "dp >= 4")
     text = words(page.by_id["refused"])

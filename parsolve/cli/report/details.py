@@ -8,12 +8,14 @@ from typing import Any
 from parsolve.cli.launching import launch
 from parsolve.cli.report.rows import Rows
 from parsolve.cli.timeline import sizes, time
+from parsolve.cli.verdicts import LABELS
 from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import fields_of
 from parsolve.constraints.layout import Grouping
 from parsolve.constraints.memory.account import NEAR_PERCENT
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.answer import Schedule
+from parsolve.solver.check import cautions
 from parsolve.solver.memory import missing, usage
 from parsolve.solver.pipeline.planned import Plan, plan
 
@@ -154,6 +156,18 @@ def _schedule_command(wanted: Plan) -> str:
     if wanted.group is not None and wanted.group != wanted.pp:
         parts.append(f"--microbatch-group-size {wanted.group}")
     return " ".join(parts)
+
+
+def warnings(rows: Rows) -> dict[str, Any]:
+    """What is accepted and worth knowing of each row: each text once, and which a row has."""
+    place: dict[tuple[str, ...], int] = {}
+    of = []
+    for row in rows.rows:
+        told = [
+            (LABELS[c.kind], c.warning, c.reason, c.because, c.source) for c in cautions(row.config)
+        ]
+        of.append([place.setdefault(each, len(place)) for each in told])
+    return {"texts": list(place), "of": of}
 
 
 def launches(rows: Rows) -> list[str]:

@@ -17,6 +17,16 @@ function drawFacts(row) {
   ]));
 }
 
+/** What is accepted and worth knowing of a row. */
+function drawWarnings(row) {
+  const {texts, of} = data.warnings;
+  find("selected-warnings").replaceChildren(...of[row].map((place) => {
+    const [label, name, reason, because, source] = texts[place];
+    return make("li", {}, make("strong", {}, `${label}: ${name}`), ` ${reason}${because ? ` (${because})` : ""} `,
+      make("span", {class: "source"}, source));
+  }));
+}
+
 function commandLine(text) {
   const button = make("button", {type: "button", class: "control copy"}, "Copy");
   button.addEventListener("click", () => copy(text, button));
@@ -89,7 +99,7 @@ function start() {
     return;
   }
   startRanks();
-  for (const redraw of [drawFacts, drawMemory, drawRanks, drawTimeline]) {
+  for (const redraw of [drawFacts, drawWarnings, drawMemory, drawRanks, drawTimeline]) {
     onSelect(redraw);
     redraw(selected);
   }

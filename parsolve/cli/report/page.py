@@ -205,9 +205,9 @@ def _refused(report: Report) -> Markup:
     if not found.refusals:
         return tag("p", f"Nothing: all {found.candidates:,} candidates are accepted.")
     many = (
-        "every completion of the question"
+        f"every combination of the {knobs} searched knobs"
         if found.knobs == (knobs := len(found.searched))
-        else f"every completion that uses at most {found.knobs} of the {knobs} searched knobs"
+        else f"every combination that uses at most {found.knobs} of the {knobs} searched knobs"
     )
     rows = []
     for each in found.refusals:
@@ -266,6 +266,7 @@ def _data(report: Report) -> dict[str, object]:
         "memory": details.memory(rows),
         "layout": details.layout(rows),
         "timelines": details.timelines(rows),
+        "warnings": details.warnings(rows),
         "launch": details.launches(rows),
         "check": report.said.check(rows.unlike),
         "specs": {
@@ -280,6 +281,3 @@ def _name(profile: Profile, text: str) -> str:
     """The column of a quantity that is spelled so."""
     quantity = profile.quantity_of.get(text)
     return quantity.name if quantity is not None else profile.spellings.get(text, text)
-
-
-__all__ = ["Report", "page"]

@@ -170,10 +170,12 @@ def _of_field(rows: Rows, field: Field, heading: str, values: list[Any]) -> dict
 
 
 def _summary(rows: Rows) -> list[dict[str, Any]]:
+    """The profile's summary; the memory, which people look for, stands first."""
     profile = rows.profile
     every = {name: None for known in rows.known for name in known}
+    shown = summary_columns(profile, every)
     found = []
-    for column in summary_columns(profile, every):
+    for column in sorted(shown, key=lambda each: each not in shown[len(profile.summary) :]):
         values = [
             _cell(known.get(column.quantity))
             if holds(profile, column.where, row.config.values)
