@@ -18,7 +18,7 @@ import pytest
 
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
 from parsolve.constraints import PROFILES
-from tests.cli.run import ROOT, Outcome, cli, command, process_environment
+from tests.cli.run import ROOT, Outcome, cli, command, process, process_environment
 
 BROKEN_PIPE = 141
 HALO = ("--world", "16", "--gpus-per-node", "8", "--moe")
@@ -97,6 +97,11 @@ def test_every_profile_has_a_report(name: str) -> None:
 @pytest.mark.parametrize("arguments", [HALO, REJECTED, CONFLICT])
 def test_the_same_flags_give_the_same_bytes(arguments: tuple[str, ...]) -> None:
     assert cli("report", *arguments).out == cli("report", *arguments).out
+
+
+def test_two_processes_give_the_same_bytes() -> None:
+    one, other = (process("report", *HALO, env={"PYTHONHASHSEED": seed}).out for seed in "12")
+    assert one == other
 
 
 def test_a_verdict_has_all_that_a_check_says() -> None:
@@ -313,6 +318,14 @@ def test_what_the_user_wrote_is_escaped(tmp_path: Path) -> None:
     assert HOSTILE in page.by_id["question"]
     assert str(folder) in page.by_id["command"]
     assert "dp<10" in page.by_id["question"]
+
+
+def test_what_the_user_wrote_is_one_word_of_a_command() -> None:
+    """A reader copies these lines into a shell."""
+    given = ("--profile", "megatron", "--world", "8", "--cp-comm-type", "p2p; touch x", "--cp", "2")
+    _, page = report("solve", *given)
+    assert "--cp-comm-type 'p2p; touch x'" in row(page, 0)
+    assert "--cp-comm-type 'p2p; touch x'" in page.data["launch"][0]
 
 
 def test_the_page_loads_nothing_and_may_send_nothing() -> None:
