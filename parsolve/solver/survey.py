@@ -15,11 +15,14 @@ from parsolve.solver.answer import Certificate, Violation
 from parsolve.solver.check import violation
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.query import Query
-from parsolve.solver.search import search
+from parsolve.solver.search import Cut, search
 from parsolve.solver.solve import certificate, whole
 
 Scores = tuple[int | None, ...]
 """What a configuration reaches in each objective; None where that is unknown."""
+
+MOST_COUNTED = 1_000_000
+"""Valid configurations that are counted; after so many, only better ones are looked for."""
 
 MOST_CANDIDATES = 60_000
 """Candidates that are judged one by one, so that what refuses them can be counted."""
@@ -29,13 +32,15 @@ MOST_CANDIDATES = 60_000
 class Survey:
     """The valid configurations of a question, the best first.
 
-    ``count`` is how many were found, of which the first ones are here. ``certificate`` says that
-    there are no others, where all are here; ``stopped`` why the count may be too small.
+    ``count`` is how many were found, of which the first ones are here; ``counted`` is false where
+    there may be more, none of them better. ``certificate`` says that there are no others, where
+    all are here; ``stopped`` why the search did not end, so that even better ones may be missing.
     """
 
     configs: tuple[Config, ...]
     scores: tuple[Scores, ...]
     count: int
+    counted: bool = True
     certificate: Certificate | None = None
     stopped: str = ""
 
@@ -48,21 +53,24 @@ class Survey:
 def survey(query: Query, *, limit: int, deadline: Deadline) -> Survey:
     """Look at every valid completion of the query and keep the best ``limit``.
 
-    Better is: in the first objective that differs, then in the profile's stated order. Never
-    raises `TimedOut`: what was found until then is the answer.
+    Better is: in the first objective that differs, then in the profile's stated order. There must
+    be an objective. Never raises `TimedOut`: what was found until then is the answer.
     """
     rows: list[tuple[Anything, int, tuple[Anything, ...], Scores]] = []
     goals, preferences = query.objectives, query.profile.preferences
     terms = [*(goal.term for goal in goals), *(each.term for each in preferences)]
     count, stopped, proof = 0, "", None
+    cut = Cut(goals[0].maximize)
     try:
-        for world, chosen, found in search(query, terms, deadline):
+        for world, chosen, found in search(query, terms, deadline, cut):
             count += 1
             scores, order = found[: len(goals)], found[len(goals) :]
             key = (_worst_last(query, scores), tuple(map(_low_first, order)), world)
             rows.append((key, world, chosen, scores))
             if len(rows) >= 4 * limit:
                 rows = _first(rows, limit)
+                if count > MOST_COUNTED:
+                    cut.value = rows[-1][-1][0]  # what is worse than the last would not be kept
         if count <= limit:
             proof = _proof(query, deadline)
     except TimedOut:
@@ -75,6 +83,7 @@ def survey(query: Query, *, limit: int, deadline: Deadline) -> Survey:
         ),
         scores=tuple(scores for *_, scores in shown),
         count=count,
+        counted=cut.value is None,
         certificate=proof,
         stopped=stopped,
     )

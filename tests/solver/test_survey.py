@@ -85,6 +85,18 @@ def test_a_limit_keeps_the_best_and_counts_all(limit: int) -> None:
     assert not some.complete
 
 
+def test_what_is_not_counted_any_more_is_not_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    query = asked("generic", [64], {"model_kind": "moe"}, {"objectives": [("dp", True)]})
+    every = survey(query, limit=10_000, deadline=Deadline())
+    monkeypatch.setattr("parsolve.solver.survey.MOST_COUNTED", 100)
+    some = survey(query, limit=10, deadline=Deadline())
+    assert some.configs == every.configs[:10]
+    assert not some.counted
+    assert not some.complete
+    assert 100 < some.count < every.count
+    assert every.counted
+
+
 def test_what_was_found_in_time_is_kept_and_not_called_complete() -> None:
     query = asked(*QUESTIONS[0])
     found = survey(query, limit=10, deadline=Deadline(0))

@@ -186,6 +186,10 @@ def _statement(report: Report) -> Markup:
     count = f"{survey.count:,} configuration{'s are' if survey.count != 1 else ' is'} valid"
     if survey.stopped:
         said = f"At least {count}; {survey.stopped} before all were found."
+    elif not survey.counted:
+        said = (
+            f"More than {count}; the table has the best {shown:,} of all. --limit changes how many."
+        )
     elif survey.count > shown:
         said = f"{count}; the table has the best {shown:,} of them. --limit changes how many."
     elif survey.complete:
