@@ -9,6 +9,8 @@ Questions, each answered by a frozen value whose JSON is a public format::
     memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
     stages(layers=61, pp=16)                             # Stages
     schedule(pp=4, microbatches=8)                       # Schedule
+    fixtures(per_rule=2)                                 # Fixtures
+    layout(world_size=16, ep_size=8, ranks=10)           # RankLayout | Rejected
 
 Fields are spelled as the framework spells them; sizes count ranks (GPUs). ``model`` is a name
 (`parsolve models`), a path, or a loaded ``config.json``; ``gpu`` a name such as ``"h100"``, whose
@@ -30,7 +32,9 @@ if TYPE_CHECKING:
         Best,
         Comparison,
         Conflict,
+        Fixtures,
         Memory,
+        RankLayout,
         Rejected,
         Schedule,
         Solutions,
@@ -41,7 +45,17 @@ if TYPE_CHECKING:
 
     Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
 
-__all__ = ["best", "check", "compare", "memory", "schedule", "solutions", "stages"]
+__all__ = [
+    "best",
+    "check",
+    "compare",
+    "fixtures",
+    "layout",
+    "memory",
+    "schedule",
+    "solutions",
+    "stages",
+]
 
 MOST_WORLDS = 100_000
 """Worlds that one question may cover."""
@@ -123,6 +137,38 @@ def memory(
     _needs("repairs", repairs, int)
     read = _config(profile, {**(config or {}), **fields}, model, gpu, needs_size=True)
     return account(read, shown_repairs=repairs)
+
+
+def layout(  # noqa: PLR0913
+    config: Mapping[str, object] | None = None,
+    /,
+    *,
+    profile: str = "halo",
+    model: Model = None,
+    gpu: str | None = None,
+    ranks: int | Sequence[int] = (),
+    axes: str | Sequence[str] = (),
+    repairs: int = 6,
+    **fields: object,
+) -> RankLayout | Rejected:
+    """Which ranks form which group, where these lie, and what they send.
+
+    Arguments as for `check`, whose verdict is the answer where a rule is violated. ``axes`` names
+    the kinds of group that are told, such as ``"tp"`` or ``"dispatch"``; without any, all are. With
+    ``ranks`` (global, from 0 on) the answer has, instead of all groups, the place and the groups of
+    these. Traffic is in bytes per GPU and optimizer step. Raises `ValueError` also for a profile
+    that does not say how ranks are grouped, an unknown kind of group, or a rank that is none.
+    """
+    from parsolve.solver.layout import layout as laid_out  # noqa: PLC0415
+
+    _needs("config", config, Mapping, type(None))
+    _needs("repairs", repairs, int)
+    wanted = (ranks,) if isinstance(ranks, int) else ranks
+    _needs("ranks", wanted, list, tuple, range)
+    for rank in wanted:
+        _needs("each of ranks", rank, int)
+    read = _config(profile, {**(config or {}), **fields}, model, gpu)
+    return laid_out(read, ranks=wanted, axes=_texts("axes", axes), shown_repairs=repairs)
 
 
 def _config(
@@ -409,3 +455,27 @@ def _query(  # noqa: PLR0913, PLR0917
         pareto=pareto,
         vary=_texts("vary", vary),
     )
+
+
+def fixtures(
+    *,
+    profile: str = "halo",
+    worlds: int | Iterable[int] = (),
+    per_rule: int = 1,
+    strength: int = 0,
+    seed: int = 0,
+) -> Fixtures:
+    """Test cases for a validator of a framework's rules; the same for the same version.
+
+    Configurations with the verdict, first rule and derived quantities that are expected of each:
+    what each rule alone rejects and what is accepted beside that, both sides of each condition,
+    every set of axes. ``worlds`` are numbers of GPUs, none for as few as each takes; ``per_rule``
+    how many configurations each rule rejects (1 to 100); ``strength`` of how many knobs every
+    setting together is covered (0 to 3); ``seed`` decides between equally good ones. Takes up to
+    minutes. Raises `ValueError` for numbers out of range or an unknown profile.
+    """
+    from parsolve.solver.fixtures.build import fixtures as make  # noqa: PLC0415
+
+    _needs("seed", seed, int)
+    sizes = () if worlds == () else _worlds(worlds)
+    return make(_profile(profile), sizes, per_rule=per_rule, strength=strength, seed=seed)

@@ -1,7 +1,8 @@
-"""Recorded verdicts of Megatron-Core 0.19.2, as configurations of the profile."""
+"""Recorded verdicts and rank groups of Megatron-Core 0.19.2."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,6 +12,7 @@ from parsolve.constraints.megatron import MEGATRON
 from parsolve.constraints.profile import Config
 from parsolve.constraints.rule import Rule
 
+GROUPS = Path(__file__).parent / "data" / "megatron_groups.jsonl"
 VERDICTS = Path(__file__).parent / "data" / "megatron_verdicts.jsonl"
 
 FIELDS = {
@@ -103,3 +105,17 @@ def broken(config: Config) -> list[Rule]:
 def first_as_recorded(rules: list[Rule]) -> Rule:
     """The rule that the recording tool meets first."""
     return min(rules, key=lambda rule: AS_RECORDED.index(rule.stage))
+
+
+def group_rows() -> list[dict[str, Any]]:
+    """What the real rank generator made of sizes."""
+    with GROUPS.open(encoding="utf-8") as rows:
+        return [json.loads(row) for row in rows]
+
+
+def is_recorded_as(groups: list[list[int]], recorded: object) -> bool:
+    """Groups of small worlds are recorded whole, of large ones as a digest of their JSON."""
+    if isinstance(recorded, list):
+        return groups == recorded
+    text = json.dumps(groups, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16] == recorded

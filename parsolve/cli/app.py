@@ -20,12 +20,16 @@ SUMMARIES = {
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
+    "layout": "Show which ranks form which group, where these lie on nodes and NVLink domains, and "
+    "what they send.",
     "report": "Write one HTML file with the verdict or the ranking, every valid configuration, its "
     "memory, rank map and timeline.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
     "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
     "what it keeps.",
+    "fixtures": "Generate test cases for a validator: what each rule rejects, its nearest accepted "
+    "neighbour, both sides of each bound.",
     "models": "List the models known by name, or count the parameters of one or of a config.json.",
     "rules": "List the rules in the order in which the framework applies them, or explain one.",
     "matrix": "Write the reference matrix of modes, rules and sources, or check that it is fresh.",
@@ -37,9 +41,11 @@ EXAMPLES = {
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
+    "layout": "parsolve layout --world 16 --ep 8 --ep-scope global --rank 10",
     "report": "parsolve report -o report.html --world 64 --gpus-per-node 8 --moe",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
+    "fixtures": "parsolve fixtures --format pytest -o test_parallelism.py",
     "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",
@@ -51,9 +57,11 @@ FUNCTIONS = {
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
+    "layout": ("layout", "layout"),
     "report": ("report", "report"),
     "stages": ("stages", "stages"),
     "schedule": ("schedule", "schedule"),
+    "fixtures": ("fixtures", "fixtures"),
     "models": ("models", "models"),
     "rules": ("rules", "rules"),
     "matrix": ("matrix", "matrix"),

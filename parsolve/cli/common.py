@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
@@ -24,6 +25,7 @@ EXIT = {
     "near": YES,
     "known": YES,
     "stages": YES,
+    "layout": YES,
     "over": NO,
     "solutions": YES,
     "best": YES,
@@ -109,6 +111,35 @@ AnswerFormat = Annotated[
 ]
 
 
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write to this file, not to standard output.",
+        rich_help_panel=OUTPUT,
+        show_default=False,
+    ),
+]
+
+
+class FileTrouble(Misuse):
+    """A file that cannot be written."""
+
+
+def write_to(output: Path | None, text: str) -> None:
+    """Write a text to a file, and say so, or to standard output. Raises `FileTrouble`."""
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileTrouble(f"cannot write {output}: {error.strerror or error}") from None
+    sys.stderr.write(f"parsolve: wrote {output}\n")
+
+
 def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:
     """Turn what the user can mend into one message and exit code 2."""
 
@@ -184,6 +215,18 @@ def progress_bar(steps: int) -> Iterator[Callable[[int], None]]:
             bar.update(task, advance=1, description=f"world {world}")
 
         yield step
+
+
+@contextmanager
+def spinner() -> Iterator[Callable[[str], None]]:
+    """What is being worked on, on standard error, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    with Console(stderr=True).status("") as status:
+        yield lambda text: status.update(f"[dim]{text}[/]")
 
 
 def finish(

@@ -54,9 +54,9 @@ class Screen:
         for line in rest:
             self.line(line)
 
-    def entry(self, label: str, text: str) -> None:
-        """A labelled paragraph, indented."""
-        first = f"  {label:<{LABEL}} "
+    def entry(self, label: str, text: str, wide: int = LABEL) -> None:
+        """A labelled paragraph, indented; labels take so many columns."""
+        first = f"  {label:<{wide}} "
         for line in self._wrapped(text, first, " " * len(first)):
             self.line(line)
 

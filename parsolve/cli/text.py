@@ -18,6 +18,7 @@ from parsolve.solver.answer import (
     Comparison,
     Conflict,
     Memory,
+    RankLayout,
     Rejected,
     Schedule,
     Stages,
@@ -106,6 +107,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
 
             show_stages(screen, answer)
+        case RankLayout():
+            from parsolve.cli.rank_layout import show_layout  # noqa: PLC0415  (a check needs it not)
+
+            show_layout(screen, answer)
         case Best():
             show_best(screen, answer, varied)
         case Conflict():

@@ -6,12 +6,13 @@ Both ways of reading that are terms, from a rank to its group and position, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from parsolve.constraints.evaluate import Values, compiled, prologue, term_source
 from parsolve.constraints.fields import Field, Size
-from parsolve.constraints.formula import Formula, Term
+from parsolve.constraints.formula import Formula, Named, Operand, Term, largest
 from parsolve.constraints.rule import ALWAYS
 
 RANK = Size("rank", default=0, about="A global rank, from 0 on.")
@@ -28,6 +29,9 @@ class Grouping:
     variables themselves, never through a derived quantity. All means something where ``where``
     holds. A group never leaves a block of ``inside`` consecutive ranks that starts at a multiple
     of ``inside``.
+
+    ``also`` are other names of it. ``traffic`` is what one GPU sends inside its group per optimizer
+    step, in bytes; no byte is that of two kinds of group. None where nobody counts it.
     """
 
     name: str
@@ -39,6 +43,8 @@ class Grouping:
     count: Term
     where: Formula = ALWAYS
     inside: Term | None = None
+    also: tuple[str, ...] = ()
+    traffic: Named | None = None
 
     def places(self, fields: tuple[Field, ...], world: Size) -> Callable[[Values], list[Place]]:
         """A reader of a configuration's values: group and position of each of its ranks."""
@@ -58,12 +64,86 @@ Place = tuple[int, int]
 """A group and a position in it."""
 
 
+def turning(
+    name: str,
+    about: str,
+    *,
+    world: Size,
+    size: Term,
+    stride: Operand,
+    where: Formula = ALWAYS,
+    also: tuple[str, ...] = (),
+    traffic: Named | None = None,
+) -> Grouping:
+    """The groups along one axis of a grid of ranks whose neighbours lie ``stride`` ranks apart."""
+    apart = largest(1, stride)
+    width = largest(1, size)
+    block = apart * width
+    return Grouping(
+        name=name,
+        about=about,
+        index=RANK // block * apart + RANK % apart,
+        position=RANK // apart % width,
+        member=GROUP // apart * block + GROUP % apart + POSITION * apart,
+        size=width,
+        count=world // width,
+        where=where,
+        inside=block,
+        also=also,
+        traffic=traffic,
+    )
+
+
+def same_batch(*, world: Size, size: Term, stride: Operand, where: Formula = ALWAYS) -> Grouping:
+    """The ranks at one place of the data-parallel axis of a grid: all groups but `turning`'s."""
+    apart = largest(1, stride)
+    width = largest(1, size)
+    return Grouping(
+        name=SAME_BATCH,
+        about=SAME_BATCH_ABOUT,
+        index=RANK // apart % width,
+        position=RANK // (apart * width) * apart + RANK % apart,
+        member=POSITION // apart * (apart * width) + GROUP * apart + POSITION % apart,
+        size=world // width,
+        count=width,
+        where=where,
+        also=SAME_BATCH_ALSO,
+    )
+
+
+SAME_BATCH = "same-batch"
+SAME_BATCH_ALSO = ("batch",)
+SAME_BATCH_ABOUT = "Ranks that get the same batch: the group's number is the data-parallel rank."
+
+StageLayers: TypeAlias = "list[list[int]] | None"
+"""Layers by pipeline stage and chunk, or None where they are not known."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unsaid:
+    """Configurations whose groups the layout does not know, and why not."""
+
+    when: Formula
+    why: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
     """The groups that a framework makes, and which ranks get the same batch.
 
-    The index in ``batches`` is the data-parallel rank.
+    The index in ``batches`` is the data-parallel rank, the position in ``stages`` the pipeline
+    stage. The routed experts are spread over the positions in ``experts``, equally many on each.
+    ``layers`` reads the layers of each stage from field values and derived quantities.
     """
 
     groupings: tuple[Grouping, ...] = ()
     batches: Grouping | None = None
+    stages: Grouping | None = None
+    experts: Grouping | None = None
+    layers: Callable[[Mapping[str, Any], Mapping[str, Any]], StageLayers] | None = None
+    unsaid: tuple[Unsaid, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[Grouping, ...]:
+        """Every kind of group, that of the ranks with one batch last."""
+        return (*self.groupings, *(() if self.batches is None else (self.batches,)))

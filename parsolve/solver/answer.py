@@ -485,6 +485,157 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shows:
+    """One reason why a fixture is among the others.
+
+    ``rejects``: the rule alone rejects it (with those in ``implied_by``, where there are any).
+    ``accepts``: the nearest accepted configuration to the fixture ``beside``, ``change`` away.
+    ``boundary`` and ``condition``: the rule's verdict hangs on this condition alone, which
+    ``holds`` or does not; a boundary compares numbers. ``mode``: a supported set of ``axes``, the
+    ``smallest`` configuration or a ``realistic`` one; ``unsupported``: a set that is not.
+    ``combination``: settings of some knobs that no fixture before it has together.
+    """
+
+    kind: Literal[
+        "rejects", "accepts", "boundary", "condition", "mode", "unsupported", "combination"
+    ]
+    rule: str | None = None
+    quantity: str | None = None
+    implied_by: tuple[str, ...] | None = None
+    beside: str | None = None
+    change: Fields | None = None
+    condition: str | None = None
+    holds: bool | None = None
+    axes: tuple[str, ...] | None = None
+    size: Literal["smallest", "realistic"] | None = None
+    combinations: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixture:
+    """A test case for a validator: a configuration and the verdict that is expected of it.
+
+    ``config`` holds the world and the fields that are not at their default. ``rule`` is the first
+    of those ``violated``, absent where it is accepted; ``derived`` are quantities that are known.
+    """
+
+    id: str
+    verdict: Literal["accepted", "rejected"]
+    rule: str | None = None
+    violated: tuple[str, ...]
+    config: Fields
+    derived: Fields
+    shows: tuple[Shows, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """Something for which there is no fixture: none can exist, or none was found."""
+
+    what: str
+    why: Literal["proved impossible", "not found"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fixtures:
+    """Test cases made from a profile's rules, the same for the same version and options.
+
+    ``worlds`` are the only numbers of GPUs, where they were given. ``combinations`` counts the
+    settings of ``strength`` knobs that the fixtures cover.
+    """
+
+    version: str
+    profile: str
+    title: str
+    worlds: tuple[int, ...] | None = None
+    per_rule: int
+    strength: int
+    seed: int
+    fixtures: tuple[Fixture, ...]
+    combinations: int | None = None
+    left_out: tuple[LeftOut, ...]
+    answer: Literal["fixtures"] = "fixtures"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupKind:
+    """One kind of group: ``count`` groups of ``size`` ranks each.
+
+    ``across_nodes`` and ``across_domains`` count the groups that have ranks on several OS nodes or
+    in several NVLink domains. ``traffic`` is what a GPU sends inside its group per optimizer step,
+    in bytes, and ``carries`` what that is; absent where it is not known or not counted. ``groups``
+    are the ranks of each group in the order of their positions; a group's number is its place, and
+    the last two attributes are numbers of groups. These three are absent where ranks are asked for.
+    """
+
+    name: str
+    about: str
+    size: int
+    count: int
+    across_nodes: int
+    across_domains: int
+    traffic: int | None = None
+    carries: str | None = None
+    groups: tuple[tuple[int, ...], ...] | None = None
+    groups_across_nodes: tuple[int, ...] | None = None
+    groups_across_domains: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    """The group of one kind that a rank is in, and the rank's position in it, both from 0 on."""
+
+    kind: str
+    group: int
+    position: int
+    ranks: tuple[int, ...]
+    leaves_node: bool
+    leaves_domain: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankPlace:
+    """Where a rank is, what it holds, and its groups. Everything counts from 0.
+
+    ``local_rank`` is its place on the node. ``layers`` are the first and last layer of each of its
+    chunks, ``experts`` the first and last routed expert of every layer that it holds, a slice of
+    each under expert TP; absent where not known. ``stage`` is absent where there are no pipelines.
+    """
+
+    rank: int
+    node: int
+    local_rank: int
+    domain: int
+    data_parallel_rank: int
+    stage: int | None = None
+    layers: tuple[tuple[int, int], ...] | None = None
+    experts: tuple[int, int] | None = None
+    groups: tuple[Membership, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankLayout:
+    """Which ranks form which group.
+
+    Rank r is on node r // ``gpus_per_node`` and in NVLink domain r // ``nvlink_domain_size``.
+    ``traffic_unknown`` says why no traffic is known; ``ranks`` are those that were asked for.
+    """
+
+    profile: str
+    config: Fields
+    world: int
+    nodes: int
+    gpus_per_node: int
+    domains: int
+    nvlink_domain_size: int
+    kinds: tuple[GroupKind, ...]
+    ranks: tuple[RankPlace, ...] | None = None
+    traffic_unknown: str | None = None
+    warnings: tuple[Caution, ...] = ()
+    answer: Literal["layout"] = "layout"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A line of ``check --jsonl`` that is no configuration."""
 
@@ -505,6 +656,8 @@ Answer: TypeAlias = Union[  # noqa: UP007
     Proofs,
     Schedule,
     Stages,
+    Fixtures,
+    RankLayout,
 ]
 
 

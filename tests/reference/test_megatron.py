@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +12,8 @@ from parsolve.constraints.megatron import MEGATRON
 from parsolve.constraints.profile import holds
 from parsolve.reference.megatron import Config, check
 from parsolve.reference.megatron_layout import ORDERS, layout
-from tests.megatron_cases import broken, recorded
+from tests.megatron_cases import broken, group_rows, is_recorded_as, recorded
 from tests.near_valid_megatron import asked, drawn
-
-GROUPS = Path(__file__).parents[1] / "data" / "megatron_groups.jsonl"
 
 SHORT = {
     "tp": "tensor_model_parallel_size",
@@ -118,20 +113,7 @@ def test_the_catalogue_says_what_the_validator_says(seed: int) -> None:
     assert len(met) > 60
 
 
-def _groups() -> list[dict[str, Any]]:
-    with GROUPS.open(encoding="utf-8") as rows:
-        return [json.loads(row) for row in rows]
-
-
-def _recorded_as(groups: list[list[int]], recorded: object) -> bool:
-    """Groups of small worlds are recorded whole, of large ones as a digest of their JSON."""
-    if isinstance(recorded, list):
-        return groups == recorded
-    text = json.dumps(groups, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16] == recorded
-
-
-@pytest.mark.parametrize("row", _groups(), ids=lambda row: "-".join(map(str, row.values()))[:40])
+@pytest.mark.parametrize("row", group_rows(), ids=lambda row: "-".join(map(str, row.values()))[:40])
 def test_groups_are_those_of_the_real_rank_generator(row: dict[str, Any]) -> None:
     """Both voices, up to 1,024 ranks and in both orders."""
     made = layout(
@@ -144,7 +126,7 @@ def test_groups_are_those_of_the_real_rank_generator(row: dict[str, Any]) -> Non
         order=row["order"],
     )
     for name, groups in row["groups"].items():
-        assert _recorded_as(getattr(made, name), groups), name
+        assert is_recorded_as(getattr(made, name), groups), name
     config = MEGATRON.config(
         {
             "world_size": row["world_size"],
@@ -160,4 +142,4 @@ def test_groups_are_those_of_the_real_rank_generator(row: dict[str, Any]) -> Non
         if holds(MEGATRON, grouping.where, config.values):
             groups = grouping.groups(MEGATRON.fields)(config.values)
             name = {"expert_dp": "edp"}.get(grouping.name, grouping.name)
-            assert _recorded_as(groups, row["groups"][name]), grouping.name
+            assert is_recorded_as(groups, row["groups"][name]), grouping.name

@@ -71,13 +71,13 @@ def test_every_law_holds_for_all_sizes(obligation: Obligation) -> None:
 
 def test_every_kind_of_group_is_asked_about() -> None:
     names = [obligation.name for obligation in OBLIGATIONS]
-    assert len(set(names)) == len(names) == 22
+    assert len(set(names)) == len(names) == 24
     assert all(obligation.family == "layouts" for obligation in OBLIGATIONS)
     for grouping in HALO.layout.groupings:
         assert f"layouts/{grouping.name}/partition" in names
         inside = f"layouts/{grouping.name}/inside" in names
         assert inside == (grouping.inside is not None) == (grouping.name != "pp")
-    assert "layouts/dp/cover" in names
+    assert "layouts/same-batch/cover" in names
     assert not list(obligations(dataclasses.replace(HALO, layout=Layout())))
 
 
@@ -125,7 +125,7 @@ DOCTORED: dict[str, tuple[Grouping, str]] = {
     ),
     "tp groups of one rank less": (changed(halo.TENSOR, size=f.tp_size - 1), "partition"),
     "tp columns as wide as tp": (
-        changed(halo.TENSOR_COLUMNS, size=f.tp_size, count=STRIDE),
+        changed(halo.DATA, size=f.tp_size, count=STRIDE),
         "partition",
     ),
     "cp without the domain": (changed(halo.CONTEXT, index=SLOT // f.cp_size), "partition"),
@@ -189,7 +189,7 @@ DOCTORED: dict[str, tuple[Grouping, str]] = {
     "ep always in a domain": (changed(halo.EXPERT, inside=halo.DOMAIN), "inside"),
     "dispatch always in a domain": (changed(halo.DISPATCH, inside=halo.DOMAIN), "inside"),
     "replicas always in a domain": (changed(halo.REPLICAS, inside=halo.DOMAIN), "inside"),
-    "tp columns in a domain": (changed(halo.TENSOR_COLUMNS, inside=halo.DOMAIN), "inside"),
+    "tp columns in a domain": (changed(halo.DATA, inside=halo.DOMAIN), "inside"),
     "chains in a stage": (changed(halo.CHAINS, inside=halo.STAGE), "inside"),
     "expert tp in a node": (changed(halo.EXPERT_TENSOR, inside=q.gpus_per_node), "inside"),
 }

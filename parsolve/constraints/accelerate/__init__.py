@@ -7,6 +7,7 @@ from itertools import combinations
 
 from parsolve.constraints.accelerate import fields as f
 from parsolve.constraints.accelerate import quantities as q
+from parsolve.constraints.accelerate.layout import LAYOUT
 from parsolve.constraints.accelerate.notices import NOTICES
 from parsolve.constraints.accelerate.rules import RULES
 from parsolve.constraints.formula import any_of
@@ -81,6 +82,7 @@ ACCELERATE = Profile(
     short_names={"dp": "data_parallel_size", "nodes": "num_nodes"},
     less_is_better=frozenset({"world_size", "model_parallel_size"}),
     implied=IMPLIED,
+    layout=LAYOUT,
     shown=(
         "world_size",
         "gpus_per_node",

@@ -11,13 +11,32 @@ methods of `ParallelismConfig` in ``src/distributed/parallelism_config.py`` for 
 data-parallel rank.
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
-from parsolve.constraints.formula import Formula, Term, all_of, if_, largest, quotient
+from parsolve.constraints.formula import (
+    Formula,
+    Named,
+    Term,
+    any_of,
+    if_,
+    largest,
+    quotient,
+)
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
-from parsolve.constraints.layout import GROUP, POSITION, RANK, Grouping, Layout
+from parsolve.constraints.halo import traffic
+from parsolve.constraints.layout import (
+    GROUP,
+    POSITION,
+    RANK,
+    SAME_BATCH,
+    SAME_BATCH_ABOUT,
+    SAME_BATCH_ALSO,
+    Grouping,
+    Layout,
+    StageLayers,
+)
 
 Rank: TypeAlias = Callable[[Term, Term], Term]
 """The rank at a group and a position."""
@@ -42,6 +61,8 @@ def _in_every_stage(
     count: Term,
     where: Formula,
     inside: Term = STAGE,
+    also: tuple[str, ...] = (),
+    traffic: Named | None = None,
 ) -> Grouping:
     """The grouping whose terms for the ranks of one stage are given."""
     return Grouping(
@@ -54,6 +75,8 @@ def _in_every_stage(
         count=f.pp_size * count,
         where=where,
         inside=inside,
+        also=also,
+        traffic=traffic,
     )
 
 
@@ -142,6 +165,7 @@ CHAINS = Grouping(
     size=f.pp_size,
     count=STAGE,
     where=q.is_pp_mode,
+    traffic=traffic.pp,
 )
 TENSOR = _in_every_stage(
     "tp",
@@ -153,16 +177,18 @@ TENSOR = _in_every_stage(
     count=quotient(STAGE, f.tp_size),
     where=q.is_tp_mode,
     inside=DOMAIN,
+    traffic=traffic.tp,
 )
-TENSOR_COLUMNS = _in_every_stage(
-    "tp-dp",
-    "Ranks that hold the same part of each attention layer: FSDP shards over them.",
+DATA = _in_every_stage(
+    "dp",
+    "Ranks that hold the same part of the dense layers: their gradients are averaged.",
     index=_local % f.tp_size,
     position=_local // f.tp_size,
     member=lambda group, position: position * f.tp_size + group,
     size=quotient(STAGE, f.tp_size),
     count=f.tp_size,
-    where=all_of(q.is_tp_mode, q.data_parallel_size > 1),
+    where=any_of(~q.is_tp_mode, q.data_parallel_size > 1),
+    traffic=traffic.unsharded,
 )
 CONTEXT = _in_every_stage(
     "cp",
@@ -174,6 +200,7 @@ CONTEXT = _in_every_stage(
     count=_blocks_per_domain(f.cp_size) * q.num_nvlink_domains,
     where=q.is_cp_mode,
     inside=DOMAIN,
+    traffic=traffic.cp,
 )
 EXPERT = _in_every_stage(
     "ep",
@@ -196,6 +223,8 @@ REPLICAS = _in_every_stage(
     count=GROUP_SIZE,
     where=q.is_ep_mode,
     inside=if_(NODE, STAGE, DOMAIN),
+    also=("expert-dp", "edp"),
+    traffic=traffic.between_expert_groups,
 )
 DISPATCH = _in_every_stage(
     "dispatch",
@@ -207,6 +236,7 @@ DISPATCH = _in_every_stage(
     count=GROUPS * f.expert_tp_size,
     where=f.ep_size > 1,
     inside=if_(NODE, DOMAIN, STAGE),
+    traffic=traffic.ep,
 )
 EXPERT_TENSOR = _in_every_stage(
     "etp",
@@ -218,6 +248,35 @@ EXPERT_TENSOR = _in_every_stage(
     count=GROUPS * f.ep_size,
     where=q.is_expert_tp_mode,
     inside=DOMAIN,
+    also=("expert-tp",),
+    traffic=traffic.etp,
+)
+SHARDING = _in_every_stage(
+    "fsdp",
+    "Ranks that FSDP shards the dense parameters over.",
+    index=if_(
+        q.is_tp_mode,
+        _local % f.tp_size,
+        if_(q.is_deferred_dp, _expert_group, if_(q.is_hsdp, _domain, 0)),
+    ),
+    position=if_(
+        q.is_tp_mode,
+        _local // f.tp_size,
+        if_(q.is_deferred_dp, _expert_rank, if_(q.is_hsdp, _slot, _local)),
+    ),
+    member=lambda group, position: if_(
+        q.is_tp_mode,
+        position * f.tp_size + group,
+        if_(
+            q.is_deferred_dp,
+            _expert_member(group, position),
+            if_(q.is_hsdp, group * DOMAIN + position, position),
+        ),
+    ),
+    size=q.fsdp_width,
+    count=quotient(STAGE, q.fsdp_width),
+    where=~f.quantized,
+    traffic=traffic.sharded,
 )
 SHARD = _in_every_stage(
     "hsdp-shard",
@@ -229,6 +288,7 @@ SHARD = _in_every_stage(
     count=q.num_nvlink_domains,
     where=q.is_hsdp,
     inside=DOMAIN,
+    also=("dp-shard",),
 )
 REPLICATE = _in_every_stage(
     "hsdp-replicate",
@@ -239,6 +299,8 @@ REPLICATE = _in_every_stage(
     size=q.num_nvlink_domains,
     count=DOMAIN,
     where=q.is_hsdp,
+    also=("dp-replicate",),
+    traffic=traffic.between_domains,
 )
 
 # --- batches --------------------------------------------------------------------------------
@@ -255,8 +317,9 @@ def _same_batch(batch: Term, copy: Term) -> Term:
 
 
 BATCHES = Grouping(
-    name="dp",
-    about="Ranks that get the same batch.",
+    name=SAME_BATCH,
+    about=SAME_BATCH_ABOUT,
+    also=SAME_BATCH_ALSO,
     index=if_(SPLIT, _dispatch_rank * GROUPS + _expert_group, _local // _width),
     position=_stage * _copies + if_(SPLIT, _slice, _local % _width),
     member=POSITION // _copies * STAGE + _same_batch(GROUP, POSITION % _copies),
@@ -264,19 +327,34 @@ BATCHES = Grouping(
     count=q.data_parallel_size,
 )
 
+
+def stage_layers(given: Mapping[str, Any], _: Mapping[str, Any]) -> StageLayers:
+    """As split, or evenly; who gets one more of an uneven rest is not known."""
+    layers, stages = given["num_hidden_layers"], given["pp_size"]
+    if given["pp_split"]:
+        return [[count] for count in given["pp_split"]]
+    if not layers or layers % stages:
+        return None
+    return [[layers // stages]] * stages
+
+
 LAYOUT = Layout(
     (
         STAGES,
         CHAINS,
         TENSOR,
-        TENSOR_COLUMNS,
+        DATA,
         CONTEXT,
         EXPERT,
         REPLICAS,
         DISPATCH,
         EXPERT_TENSOR,
+        SHARDING,
         SHARD,
         REPLICATE,
     ),
     BATCHES,
+    stages=CHAINS,
+    experts=DISPATCH,
+    layers=stage_layers,
 )

@@ -21,7 +21,7 @@ whole experts on a rank that e ranks hold alike (none under LoRA), and a micro-b
 A quantized base is not sharded (w = 1), so its adapters' gradients are all-reduced.
 """
 
-from parsolve.constraints.formula import if_, largest
+from parsolve.constraints.formula import all_of, any_of, if_, largest
 from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
@@ -53,12 +53,30 @@ _ranks = if_(f.tp_size > 1, q.data_parallel_size, q.stage_world_size)
 _shard = split(trained_parameters * _gradient, shard_width)
 _reductions = if_(f.fsdp_defer_grad_sync, 1, batch.accumulation_steps)
 
+_replicas = if_(q.is_deferred_dp, 1, _reductions) * 2 * ring(_shard, _ranks // shard_width)
+sharded = volume(
+    "fsdp",
+    ring(sharded_parameters * BF16 * largest(1, _gathers * batch.accumulation_steps), shard_width)
+    + _reductions * ring(trained_parameters * _gradient, shard_width),
+    "Weights gathered and gradients reduced by FSDP.",
+)
+unsharded = volume(
+    "unsharded", if_(f.quantized, _replicas, 0), "Gradients of adapters on a quantized base."
+)
+between_domains = volume(
+    "hsdp",
+    if_(any_of(f.quantized, q.is_deferred_dp), 0, _replicas),
+    "Gradients of each shard, averaged over its replicas.",
+)
+between_expert_groups = volume(
+    "expert_replicas",
+    if_(all_of(~f.quantized, q.is_deferred_dp), _replicas, 0)
+    + 2 * ring(trained_experts * _gradient, q.stage_world_size // largest(1, q.ep_group_size)),
+    "Gradients of whole experts, and of dense shards where FSDP shards over an expert group.",
+)
 dp = volume(
     "dp",
-    ring(sharded_parameters * BF16 * largest(1, _gathers * batch.accumulation_steps), shard_width)
-    + _reductions * ring(trained_parameters * _gradient, shard_width)
-    + if_(q.is_deferred_dp, 1, _reductions) * 2 * ring(_shard, _ranks // shard_width)
-    + 2 * ring(trained_experts * _gradient, q.stage_world_size // largest(1, q.ep_group_size)),
+    sharded + unsharded + between_domains + between_expert_groups,
     "Sent per step by data parallelism: weights gathered, gradients reduced.",
 )
 tp = volume(

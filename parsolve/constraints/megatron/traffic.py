@@ -36,9 +36,19 @@ def _data(parameters: Term, ranks: Term) -> Term:
     )
 
 
+dense = volume(
+    "dense",
+    _data(dense_parameters, q.dp_cp_size),
+    "Gradients of dense weights, and the weights that follow.",
+)
+experts = volume(
+    "experts",
+    _data(expert_parameters, q.expert_data_parallel_size),
+    "Gradients of experts, and the weights that follow.",
+)
 dp = volume(
     "dp",
-    _data(dense_parameters, q.dp_cp_size) + _data(expert_parameters, q.expert_data_parallel_size),
+    dense + experts,
     "Bytes that a GPU sends per step for data parallelism.",
 )
 _rows = tokens * m.hidden_size * element

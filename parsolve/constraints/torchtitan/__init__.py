@@ -11,6 +11,7 @@ from parsolve.constraints.formula import all_of, any_of, one_of
 from parsolve.constraints.profile import Column, Offer, Pipeline, Preference, Profile
 from parsolve.constraints.torchtitan import fields as f
 from parsolve.constraints.torchtitan import quantities as q
+from parsolve.constraints.torchtitan.layout import LAYOUT
 from parsolve.constraints.torchtitan.notices import NOTICES
 from parsolve.constraints.torchtitan.rules import RULES
 
@@ -107,6 +108,7 @@ TORCHTITAN = Profile(
     ),
     short_names={"dp": "data_parallel_size", "nodes": "num_nodes"},
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
+    layout=LAYOUT,
     shown=(
         "world_size",
         "gpus_per_node",

@@ -26,6 +26,7 @@ from parsolve.constraints.evaluate import (
 from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import (
     All,
+    Any,
     Arith,
     Compare,
     Divides,
@@ -126,10 +127,10 @@ class Guesses:
         demands: Iterable[Fact],
         world: str,
     ) -> None:
-        read = fields_of(*terms)
+        own = met(terms, case.taken, within=True)
+        read = {node.name for node in own if isinstance(node, Variable)}
         close = [demand for demand in demands if fields_of(demand) <= read]
         self.tiling = [d for d in demands if world in fields_of(d) and not fields_of(d) <= read]
-        own = met(terms, case.taken, within=True)
         nodes = met((*terms, *self.tiling), case.taken, within=True)
         conditional = [node for node in nodes if is_conditional(node)]
         sizes = [node for node in nodes if isinstance(node, Size) and node.name in fields]
@@ -325,9 +326,9 @@ def about(profile: Profile, fields: frozenset[str]) -> Profile:
 
 
 def _equalities(formula: Formula) -> Iterator[Fact]:
-    """The equations and divisions that a formula demands."""
+    """The equations and divisions that a formula demands, or offers among others."""
     match formula:
-        case All(parts):
+        case All(parts) | Any(parts):
             for part in parts:
                 yield from _equalities(part)
         case Divides():

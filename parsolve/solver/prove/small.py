@@ -17,8 +17,9 @@ WORLDS = (1, 2, 3, 4, 6, 8, 12, 16)
 def small(profile: Profile, nodes: Iterable[Node]) -> Iterator[Values]:
     """Values that the profile accepts, fewest GPUs first; one of those that the nodes tell apart.
 
-    The parallel sizes, each of a supported set of axes, and the cluster's sizes divide the world.
-    Other fields that the nodes read take every label; all else is at its default.
+    The parallel sizes, each of a supported set of axes, and the cluster's sizes divide the world;
+    so do data-parallel sizes that the nodes read. Other fields that the nodes read take every
+    label; all else is at its default.
     """
     nodes = tuple(nodes)
     stated = sorted(stated_in(*nodes) & profile.index_of.keys())
@@ -36,7 +37,12 @@ def small(profile: Profile, nodes: Iterable[Node]) -> Iterator[Values]:
 def _likely(profile: Profile, names: frozenset[str]) -> Iterator[Config]:
     read = [field for field in profile.fields if field.name in names]
     cluster = [f for f in read if f.role == "cluster" and f.name != profile.world]
-    switches = [f for f in read if isinstance(f, (Choice, Flag))]
+    switches = [
+        field
+        for field in read
+        if isinstance(field, (Choice, Flag))
+        or (isinstance(field, Size) and field.divides and field.name not in profile.axes)
+    ]
     for world in WORLDS:
         bare = Config(profile, profile.defaults).replaced({profile.world: world})
         clusters = [config for config in _varied(bare, cluster, world) if config.accepted()]
@@ -66,7 +72,7 @@ def _options(field: Field, world: int) -> tuple[object, ...]:
             return choices
         case Flag():
             return (False, True)
-        case Size() if not field.env:
+        case Size() if field.divides or not field.env:
             return (field.default, *(n for n in range(1, world + 1) if world % n == 0))
         case _:
             return (field.default,)
