@@ -26,8 +26,7 @@ from parsolve.constraints.formula import (
     Term,
     Truth,
 )
-from parsolve.constraints.layout import Grouping
-from parsolve.constraints.profile import Profile, holds
+from parsolve.constraints.profile import holds
 from parsolve.solver.query import build_query
 from parsolve.solver.search import search
 from tests import trees
@@ -95,11 +94,6 @@ def test_division_rounds_down_as_in_python(blank: Page, divisor: int) -> None:
     assert found == [[n // divisor, n % divisor] for n in numbers]
 
 
-def groupings(profile: Profile) -> list[Grouping]:
-    batches = profile.layout.batches
-    return [*profile.layout.groupings, *([batches] if batches is not None else [])]
-
-
 CLUSTERS = [
     ("halo", 64, {"gpus_per_node": 8}),
     ("halo", 48, {"gpus_per_node": 8, "use_hsdp": True}),
@@ -107,6 +101,7 @@ CLUSTERS = [
     ("halo", 32, {"gpus_per_node": 8, "assume_pp": True}),
     ("megatron", 64, {"gpus_per_node": 8}),
     ("megatron", 48, {"gpus_per_node": 8, "tp_pp_dp_order": True}),
+    ("torchtitan", 32, {"gpus_per_node": 8}),
 ]
 SAMPLE = 30
 
@@ -119,7 +114,7 @@ def test_a_page_places_ranks_where_the_framework_does(
     query = build_query(profile, [world], {"model_kind": "moe", **given})
     accepted = [query.completed(at, query.free, chosen) for at, chosen, _ in search(query)]
     assert accepted
-    kinds = groupings(profile)
+    kinds = profile.layout.kinds
     source = javascript.groupings_source(kinds)
     places = [each.places(profile.fields, profile.field_of[profile.world]) for each in kinds]  # type: ignore[arg-type]
     members = [each.groups(profile.fields) for each in kinds]

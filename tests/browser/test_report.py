@@ -226,10 +226,7 @@ def test_selecting_a_row_redraws_the_rank_map(opened: Open) -> None:
             page.locator("#table tbody tr").nth(place).click()
             config = selected_config(page)
             profile = config.profile
-            kinds = [*profile.layout.groupings, profile.layout.batches]
-            applying = [
-                g for g in kinds if g is not None and holds(profile, g.where, config.values)
-            ]
+            applying = [g for g in profile.layout.kinds if holds(profile, g.where, config.values)]
             axes = page.locator("#ranks-axis option").evaluate_all("all => all.map((o) => o.value)")
             assert axes == [grouping.name for grouping in applying]
             for grouping in applying:

@@ -256,6 +256,26 @@ def test_the_environment_belongs_to_the_command() -> None:
     assert row(page, 0).startswith("NVLINK_DOMAIN_SIZE=4 parsolve check ")
 
 
+def test_groups_and_what_they_send_are_those_of_the_layout() -> None:
+    arguments = ("--profile", "megatron", "--world", "16", "--model", "qwen3-30b-a3b",
+                 "--seq-length", "4096", "--global-batch", "32")  # fmt: skip
+    _, page = report(*arguments)
+    data = page.data["layout"]
+    assert set(data["unknown"]) == {""}
+    for place in range(0, len(data["traffic"]), 9):
+        asked = shlex.split(row(page, place).replace("parsolve check", "parsolve layout"))[1:]
+        kinds = cli(*asked, "--format", "json").data["kinds"]
+        sent = {kind["name"]: kind["traffic"] for kind in kinds if "traffic" in kind}
+        assert data["traffic"][place] == sent
+
+
+def test_groups_that_are_not_known_say_why() -> None:
+    _, page = report("--profile", "generic", "--world", "8")
+    assert "does not say which ranks form which group" in page.data["layout"]["unknown"][0]
+    _, page = report(*REJECTED)
+    assert "the configuration is rejected" in page.data["layout"]["unknown"][0]
+
+
 def test_launch_lines_are_those_of_the_terminal() -> None:
     _, page = report(*HALO)
     found = cli("solve", *HALO).out
@@ -443,19 +463,18 @@ def test_without_the_plots_package_it_says_what_to_install() -> None:
 
 
 def test_a_closed_pipe_is_no_failure() -> None:
-    running = subprocess.Popen(
+    with subprocess.Popen(
         command("report", *HALO),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=ROOT,
         env=process_environment(),
-    )
-    assert running.stdout is not None
-    assert running.stderr is not None
-    with running.stderr:
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
         running.stdout.close()
-        assert running.stderr.read() == b""
-        assert running.wait(60) == BROKEN_PIPE
+        said = running.stderr.read()
+    assert (running.returncode, said) == (BROKEN_PIPE, b"")
 
 
 def test_help_shows_both_questions() -> None:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from parsolve.cli.launching import launch
-from parsolve.cli.report.rows import Rows
+from parsolve.cli.report.rows import Row, Rows
 from parsolve.cli.timeline import sizes, time
 from parsolve.cli.verdicts import LABELS
 from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import fields_of
-from parsolve.constraints.layout import Grouping
 from parsolve.constraints.memory.account import NEAR_PERCENT
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.answer import Schedule
 from parsolve.solver.check import cautions
+from parsolve.solver.layout import traffic, unsaid
 from parsolve.solver.memory import missing, usage
 from parsolve.solver.pipeline.planned import Plan, plan
 
@@ -50,19 +50,12 @@ def memory(rows: Rows) -> dict[str, Any]:
     }
 
 
-def layout_groupings(profile: Profile) -> list[Grouping]:
-    """Every kind of group that the profile's framework makes."""
-    batches = profile.layout.batches
-    return [*profile.layout.groupings, *([] if batches is None else [batches])]
-
-
 def layout(rows: Rows) -> dict[str, Any]:
     """Values that the rank groups are made of, by row, and how GPUs are placed."""
     profile = rows.profile
-    groupings = layout_groupings(profile)
     nodes = [
         node
-        for g in groupings
+        for g in profile.layout.kinds
         for node in (g.where, g.size, g.count, g.index, g.position, g.member)
     ]
     unread = profile.index_of.keys() - fields_of(*nodes)
@@ -77,11 +70,27 @@ def layout(rows: Rows) -> dict[str, Any]:
     return {
         "base": base,
         "changed": [{n: v for n, v in each.items() if base[n] != v} for each in values],
-        "accepted": [row.accepted for row in rows.rows],
+        "unknown": [_unknown_groups(row) for row in rows.rows],
+        "traffic": [traffic(row.config) if row.accepted else {} for row in rows.rows],
+        "carries": {
+            kind.name: kind.traffic.about
+            for kind in profile.layout.kinds
+            if kind.traffic is not None
+        },
         "worlds": _one_or_all([row.config[profile.world] for row in rows.rows]),
         "nodes": _one_or_all([known.get(profile.node) for known in rows.known]),
         "domains": _one_or_all([known.get(profile.domain) for known in rows.known]),
     }
+
+
+def _unknown_groups(row: Row) -> str:
+    """Why the groups of a row are not known; empty where they are."""
+    if not row.accepted:
+        return "the configuration is rejected, so the framework makes no groups of it"
+    profile = row.config.profile
+    if not profile.layout.kinds:
+        return f"the {profile.name} profile does not say which ranks form which group"
+    return unsaid(row.config)
 
 
 def _one_or_all(values: list[Any]) -> Any:  # noqa: ANN401  (a value, or one for each row)

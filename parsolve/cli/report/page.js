@@ -7,12 +7,14 @@ function drawFacts(row) {
   const world = `--world ${worldOf(row)}`;
   const own = optionsOf(row) === "(defaults)" ? "" : optionsOf(row);
   const {before, after} = data.check;
-  const check = [before, world, after, data.everywhere, own].filter(Boolean).join(" ");
+  const question = [world, after, data.everywhere, own].filter(Boolean).join(" ");
+  const asked = (verb) => commandLine(`${before.replace("parsolve check", `parsolve ${verb}`)} ${question}`);
   const numbers = data.columns.filter((column) => column.table)
     .map((column) => `${column.heading} ${shown(column, valueOf(column, row))}`).join(", ");
   find("selected-facts").replaceChildren(...pairs([
     ["numbers", numbers],
-    ["check it", commandLine(check)],
+    ["check it", asked("check")],
+    ["its groups", data.layout.unknown[row] ? "" : asked("layout")],
     ["launch it", data.launch[row] ? commandLine(data.launch[row]) : data.accepted[row] ? "a warning says that it cannot be launched" : ""],
   ]));
 }

@@ -84,7 +84,7 @@ def _own(name: str) -> str:
 
 def _program(profile: Profile) -> str:
     """The page's own JavaScript, with the profile's groups compiled into it."""
-    groupings = groupings_source(details.layout_groupings(profile))
+    groupings = groupings_source(profile.layout.kinds)
     parts = [PRELUDE, f"const groupingsOf = {groupings};\n", *map(_own, SCRIPTS)]
     return f'"use strict";\n(() => {{\n{"".join(parts)}}})();\n'
 

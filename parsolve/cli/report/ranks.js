@@ -10,17 +10,16 @@ const oneOf = (values, row) => Array.isArray(values) ? values[row] : values;
 
 function drawRanks(row) {
   const words = find("ranks-words");
-  const known = data.layout.accepted[row];
-  ranks.groupings = known ? groupingsOf(knownOf(row)).filter((each) => each.holds) : [];
+  const why = data.layout.unknown[row];
+  ranks.groupings = !why ? groupingsOf(knownOf(row)).filter((each) => each.holds) : [];
   ranks.world = worldOf(row);
+  ranks.traffic = data.layout.traffic[row];
   ranks.node = oneOf(data.layout.nodes, row) || ranks.world;
   ranks.domain = oneOf(data.layout.domains, row) || ranks.node;
   const has = ranks.groupings.length > 0;
   for (const node of [find("ranks-form"), map, find("ranks-group"), find("ranks-help")]) node.hidden = !has;
   if (!has) {
-    words.textContent = known
-      ? "This profile does not say which ranks form which group."
-      : "The configuration is rejected, so the framework makes no groups of it.";
+    words.textContent = `No groups are shown: ${why || "every rank stands alone"}.`;
     return;
   }
   ranks.grouping = ranks.groupings.find((each) => each.name === ranks.wanted) ?? firstGrouping();
@@ -44,8 +43,10 @@ function sayGrouping() {
   const {grouping: g, world} = ranks;
   const nodes = Math.ceil(world / ranks.node), domains = Math.ceil(world / ranks.domain);
   const part = world > MOST_DRAWN ? ` The map shows the first ${MOST_DRAWN.toLocaleString("en")} ranks; any rank can be asked for.` : "";
+  const sent = ranks.traffic[g.name];
+  const sends = sent === undefined ? "" : ` In it, a GPU sends ${gib(sent)} per optimizer step: ${data.layout.carries[g.name]}`;
   find("ranks-words").textContent = `${g.name}: ${g.about} ${g.count} group${g.count === 1 ? "" : "s"} of ${g.size} on ` +
-    `${world} GPUs, ${nodes} node${nodes === 1 ? "" : "s"}, ${domains} NVLink domain${domains === 1 ? "" : "s"}.${part}`;
+    `${world} GPUs, ${nodes} node${nodes === 1 ? "" : "s"}, ${domains} NVLink domain${domains === 1 ? "" : "s"}.${sends}${part}`;
 }
 
 /** Where each GPU's square is: nodes side by side, each in rows of at most eight. */

@@ -23,7 +23,7 @@ function drawTimeline(row) {
 
 function whyNot(row, found) {
   if (found) return [`Not drawn: ${found.why}. In a terminal: `, codeOf(found.command)];
-  if (!data.layout.accepted[row]) return ["The configuration is rejected."];
+  if (!data.accepted[row]) return ["The configuration is rejected."];
   if (!data.timelines.simulated) return ["This profile has no pipeline that could be simulated."];
   return ["No pipeline with a known number of micro-batches: there is nothing to draw."];
 }
