@@ -37,8 +37,8 @@ class Picture:
 
 
 PICTURES = (
-    Picture("report", MEGATRON, "light", "#configurations", 1010),
-    Picture("report-selected", MEGATRON, "dark", "#ranks-title", 712, "pp 4 ep 4 etp 4", 21),
+    Picture("report", MEGATRON, "light", "#configurations", 1225),
+    Picture("report-selected", MEGATRON, "dark", "#ranks-title", 722, "pp 4 ep 4 etp 4", 21),
     Picture("report-rejected", REJECTED, "light", "h1", 640),
 )
 

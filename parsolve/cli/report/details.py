@@ -72,11 +72,6 @@ def layout(rows: Rows) -> dict[str, Any]:
         "changed": [{n: v for n, v in each.items() if base[n] != v} for each in values],
         "unknown": [_unknown_groups(row) for row in rows.rows],
         "traffic": [traffic(row.config) if row.accepted else {} for row in rows.rows],
-        "carries": {
-            kind.name: kind.traffic.about
-            for kind in profile.layout.kinds
-            if kind.traffic is not None
-        },
         "worlds": _one_or_all([row.config[profile.world] for row in rows.rows]),
         "nodes": _one_or_all([known.get(profile.node) for known in rows.known]),
         "domains": _one_or_all([known.get(profile.domain) for known in rows.known]),

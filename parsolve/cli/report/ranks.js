@@ -44,7 +44,7 @@ function sayGrouping() {
   const nodes = Math.ceil(world / ranks.node), domains = Math.ceil(world / ranks.domain);
   const part = world > MOST_DRAWN ? ` The map shows the first ${MOST_DRAWN.toLocaleString("en")} ranks; any rank can be asked for.` : "";
   const sent = ranks.traffic[g.name];
-  const sends = sent === undefined ? "" : ` In it, a GPU sends ${gib(sent)} per optimizer step: ${data.layout.carries[g.name]}`;
+  const sends = sent === undefined ? "" : ` A GPU sends ${gib(sent)} in it per optimizer step.`;
   find("ranks-words").textContent = `${g.name}: ${g.about} ${g.count} group${g.count === 1 ? "" : "s"} of ${g.size} on ` +
     `${world} GPUs, ${nodes} node${nodes === 1 ? "" : "s"}, ${domains} NVLink domain${domains === 1 ? "" : "s"}.${sends}${part}`;
 }
