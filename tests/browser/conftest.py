@@ -8,11 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 HEIGHT = 900
 """Pixels of the window."""
+
+
+expect.set_options(timeout=30_000)  # milliseconds: a process of tests keeps each core busy
 
 
 def installed() -> str | None:
