@@ -22,6 +22,8 @@ SUMMARIES = {
     "memory": "Say what fills each GPU, part by part, and whether it fits.",
     "layout": "Show which ranks form which group, where these lie on nodes and NVLink domains, and "
     "what they send.",
+    "report": "Write one HTML file with the verdict or the ranking, every valid configuration, its "
+    "memory, rank map and timeline.",
     "stages": "Split layers that do not divide evenly over pipeline ranks: the valid splits, best "
     "balanced first.",
     "schedule": "Draw the timeline of a pipeline schedule: when each rank works and waits, and "
@@ -40,6 +42,7 @@ EXAMPLES = {
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
     "layout": "parsolve layout --world 16 --ep 8 --ep-scope global --rank 10",
+    "report": "parsolve report -o report.html --world 64 --gpus-per-node 8 --moe",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
     "fixtures": "parsolve fixtures --format pytest -o test_parallelism.py",
@@ -55,6 +58,7 @@ FUNCTIONS = {
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
     "layout": ("layout", "layout"),
+    "report": ("report", "report"),
     "stages": ("stages", "stages"),
     "schedule": ("schedule", "schedule"),
     "fixtures": ("fixtures", "fixtures"),
@@ -88,6 +92,7 @@ class FieldsCommand(TyperCommand):
         """Note the order of the objectives, which parsing loses, then parse as usual."""
         from parsolve.cli import objectives  # noqa: PLC0415
 
+        ctx.meta["arguments"] = tuple(args)
         args = self._switched(ctx, objectives.expanded(args))
         self._refuse_foreign(ctx, args)
         self._refuse_contradictions(ctx, args)

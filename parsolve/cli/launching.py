@@ -35,7 +35,7 @@ def argument(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
             words = value if field.separator == "," else (field.written(value),)
             return f" --{field.launch} {' '.join(quote(str(word)) for word in words)}"
         case _ if field.launch:
-            return f" --{field.launch} {_text(value)}"
+            return f" --{field.launch} {quote(_text(value))}"
         case _:
             return ""
 

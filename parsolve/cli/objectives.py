@@ -73,10 +73,10 @@ def expanded(arguments: Sequence[str]) -> list[str]:
 def compared(profile: Profile, quantities: str) -> list[tuple[str, bool]]:
     """The quantities of a front, each in the direction that people want it in."""
     names = [name.strip() for name in quantities.split(",")]
-    return [(name, not _wants_less(profile, name)) for name in names]
+    return [(name, not wants_less(profile, name)) for name in names]
 
 
-def _wants_less(profile: Profile, text: str) -> bool:
+def wants_less(profile: Profile, text: str) -> bool:
     """Whether people want the quantity small: bytes in use or sent, and what the profile says."""
     quantity = profile.quantity_of.get(text)
     name = quantity.name if quantity is not None else profile.spellings.get(text, text)

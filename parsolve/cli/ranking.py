@@ -109,7 +109,7 @@ def show_solutions(
         for goal in objectives
     }
     configs = [solution.config for solution in solutions]
-    same, differ = _shared(profile, configs, varied)
+    same, differ = alike(profile, configs, varied)
     lead = ["#"]
     if len({config[profile.world] for config in configs}) > 1:
         lead.append("world")
@@ -131,10 +131,10 @@ def show_solutions(
     headings = [*lead, *extra, OPTIONS, *(column.heading for column in columns)]
     headings, rows, everywhere = narrowed(screen, headings, rows, len(lead) + len(extra) + 1)
     show_table(screen, headings, rows, OPTIONS)
-    alike = [differences(profile, _only(configs[0], same), same)] if same else []
-    if alike or everywhere:
+    everyone = [differences(profile, _only(configs[0], same), same)] if same else []
+    if everyone or everywhere:
         screen.line()
-        screen.entry("all with", ", ".join([*alike, *everywhere]))
+        screen.entry("all with", ", ".join([*everyone, *everywhere]))
 
 
 OPTIONS = "options"
@@ -166,7 +166,7 @@ def narrowed(
     return left(headings), [left(row) for row in rows], everywhere
 
 
-def _shared(
+def alike(
     profile: Profile, configs: Sequence[Fields], varied: Iterable[str]
 ) -> tuple[set[str], set[str]]:
     """What was chosen and is alike everywhere, and what differs. Axes stay in their rows.

@@ -93,17 +93,20 @@ def show_violation(
     screen: Screen, profile: Profile, violation: Violation, *, first: bool = False
 ) -> None:
     """One violated rule; of the first one, also which stages let the configuration pass."""
-    words = violation.stage
-    if about := profile.stages_about.get(violation.stage):
-        words += f": {about}"
-        passed = profile.stages[: profile.stages.index(violation.stage)]
-        if first and passed:
-            words += f", after {', '.join(passed)} let it pass"
-    screen.entry("stage", words)
+    screen.entry("stage", stage_words(profile, violation.stage, first=first))
     screen.entry("why", violation.reason)
     screen.entry("because", violation.because)
     screen.entry("remedy", violation.remedy)
     screen.entry("source", violation.source)
+
+
+def stage_words(profile: Profile, stage: str, *, first: bool = False) -> str:
+    """A stage and what happens in it; of the first violation, also which stages let it pass."""
+    about = profile.stages_about.get(stage)
+    if not about:
+        return stage
+    passed = profile.stages[: profile.stages.index(stage)] if first else ()
+    return f"{stage}: {about}" + (f", after {', '.join(passed)} let it pass" if passed else "")
 
 
 def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) -> None:

@@ -26,7 +26,7 @@ def option(field: Field, value: object) -> str:
         return f"--{field.flag} {quote(field.written(value))}"
     if isinstance(field, Bytes) and isinstance(value, int):
         return f"--{field.flag} {size_text(value)}"
-    return f"--{field.flag} {'unset' if value is None else value}"
+    return f"--{field.flag} {'unset' if value is None else quote(str(value))}"
 
 
 CHOSEN = frozenset({"knob", "run"})

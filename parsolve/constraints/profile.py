@@ -121,6 +121,23 @@ class Splits:
     batch: str
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Pipeline:
+    """What decides the timeline of a pipeline: terms for its sizes.
+
+    ``schedule`` names the field that says which schedule runs, if there is one; the timeline is
+    known where ``where`` holds. ``chunks`` are those of a rank, of which each takes ``group``
+    micro-batches in a row.
+    """
+
+    ranks: Term
+    microbatches: Term
+    chunks: Term
+    group: Term
+    schedule: str = ""
+    where: Formula = ALWAYS
+
+
 @dataclass(frozen=True, slots=True)
 class Disagreement:
     """A point on which the framework's own sources differ, and what this profile takes."""
@@ -196,6 +213,8 @@ class Profile:
     """Lists that an answer shows beside the derived quantities: of field values and those."""
     splits: Splits | None = None
     """How layers are split unevenly over a pipeline, where the framework can."""
+    pipeline: Pipeline | None = None
+    """How a pipeline's timeline follows from a configuration, where it can be simulated."""
     prefers: Mapping[str, str] = dataclass_field(default_factory=dict)
     """What may be preferred above any objective: the quantity that is 0 where it holds."""
     reads_argparse: bool = False
@@ -601,6 +620,7 @@ __all__ = [
     "Disagreement",
     "InputCheck",
     "Offer",
+    "Pipeline",
     "Preference",
     "Profile",
     "Settled",

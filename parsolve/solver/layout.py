@@ -105,14 +105,20 @@ def _refuse_unknown(profile: Profile) -> None:
         raise FieldError(message)
 
 
-def _refuse_unsaid(config: Config) -> None:
+def unsaid(config: Config) -> str:
+    """Why the groups of an accepted configuration are not known; empty where they are."""
     profile = config.profile
-    for unsaid in profile.layout.unsaid:
-        if holds(profile, unsaid.when, config.values):
-            message = (
-                f"the {profile.name} profile does not say which ranks form which group {unsaid.why}"
+    for each in profile.layout.unsaid:
+        if holds(profile, each.when, config.values):
+            return (
+                f"the {profile.name} profile does not say which ranks form which group {each.why}"
             )
-            raise FieldError(message)
+    return ""
+
+
+def _refuse_unsaid(config: Config) -> None:
+    if why := unsaid(config):
+        raise FieldError(why)
 
 
 # --- kinds of group -------------------------------------------------------------------------
@@ -209,6 +215,19 @@ def _summarised(kind: GroupKind) -> GroupKind:
 
 
 # --- traffic --------------------------------------------------------------------------------
+
+
+def traffic(config: Config) -> dict[str, int]:
+    """What one GPU sends per optimizer step in bytes, by kind of group, where that is known."""
+    profile, values = config.profile, config.values
+    if _traffic_unknown(config) is not None:
+        return {}
+    sent = {
+        g.name: _traffic(profile, g)(values)
+        for g in profile.layout.kinds
+        if holds(profile, g.where, values)
+    }
+    return {name: size for name, size in sent.items() if size is not None}
 
 
 def _traffic_unknown(config: Config) -> str | None:

@@ -124,7 +124,7 @@ class Listing:
                 self.count += 1
                 yield solution(query, world, chosen)
         before = time.monotonic()
-        proved, shapes = _whole(query.narrow, self.deadline)
+        proved, shapes = whole(query.narrow, self.deadline)
         claim = f"nothing valid lies outside this list{_computed(shapes)}"
         self._certified(claim, proved, time.monotonic() - before)
 
@@ -138,7 +138,7 @@ def _computed(shapes: int) -> str:
     )
 
 
-def _whole(query: Query, deadline: Deadline) -> tuple[bool, int]:
+def whole(query: Query, deadline: Deadline) -> tuple[bool, int]:
     """Whether Z3 proves that the loops miss nothing that the query allows; and how many."""
     from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
 
@@ -318,7 +318,7 @@ def best(
             proved, seconds = _certify(relevant, rows, deadline, progress)
         else:
             started = time.monotonic()
-            proved, shapes = _whole(_at_least_as_good(relevant, rows), deadline)
+            proved, shapes = whole(_at_least_as_good(relevant, rows), deadline)
             seconds = time.monotonic() - started
             claim += _computed(shapes)
         proof = certificate(query, claim, proved=proved, seconds=seconds, deadline=deadline)
@@ -460,7 +460,7 @@ def _nothing(query: Query, deadline: Deadline) -> Conflict | Undecided:
     from parsolve.solver.certify import Certifier  # noqa: PLC0415  (imports z3)
 
     if query.narrow is not query:
-        proved = _whole(query.narrow, deadline)[0]
+        proved = whole(query.narrow, deadline)[0]
     else:
         proved = all(
             Certifier(query, world, deadline).nothing_outside() == "proved"

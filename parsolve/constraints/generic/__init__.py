@@ -12,6 +12,7 @@ from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
 from parsolve.constraints.profile import (
     Column,
+    Pipeline,
     Preference,
     Profile,
     Settled,
@@ -86,6 +87,13 @@ GENERIC = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
+    pipeline=Pipeline(
+        ranks=f.pp_size,
+        microbatches=batch.microbatches_in_pipeline,
+        chunks=f.virtual_stages,
+        group=f.pp_size,
+        schedule=f.pp_schedule.name,
+    ),
     bounds=BOUNDS,
     bounding=("gpu_memory", "requested_global_batch"),
     shown=(

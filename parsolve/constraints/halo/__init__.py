@@ -6,6 +6,7 @@ determinism, model, trainer.
 
 from parsolve.constraints.experts import CONTRADICTION, OFFER
 from parsolve.constraints.formula import Const, Term, all_of, any_of, if_
+from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
 from parsolve.constraints.halo.axes import (
@@ -33,6 +34,7 @@ from parsolve.constraints.halo.topology import TOPOLOGY
 from parsolve.constraints.halo.trainer import TRAINER
 from parsolve.constraints.profile import (
     Column,
+    Pipeline,
     Preference,
     Profile,
     Settled,
@@ -140,6 +142,13 @@ HALO = Profile(
     disagreements=DISAGREEMENTS,
     claims=CLAIMS,
     layout=LAYOUT,
+    pipeline=Pipeline(
+        ranks=f.pp_size,
+        microbatches=batch.microbatches,
+        chunks=Const(1),
+        group=f.pp_size,
+        schedule=f.pp_schedule.name,
+    ),
     implied=IMPLIED,
     reference="parsolve.reference.halo:validate",
     shown=(

@@ -21,7 +21,7 @@ from parsolve.constraints.megatron.model import of_model
 from parsolve.constraints.megatron.notices import NOTICES
 from parsolve.constraints.megatron.splits import SPLITS
 from parsolve.constraints.megatron.stages import lists
-from parsolve.constraints.profile import Column, InputCheck, Preference, Profile, Settled
+from parsolve.constraints.profile import Column, InputCheck, Pipeline, Preference, Profile, Settled
 
 AXES = (f.pp_size, f.tp_size, f.cp_size, f.expert_tp_size, f.ep_size)
 
@@ -71,6 +71,12 @@ MEGATRON = Profile(
     implied=IMPLIED,
     lists=lists,
     splits=SPLITS,
+    pipeline=Pipeline(
+        ranks=f.pp_size,
+        microbatches=q.microbatches,
+        chunks=q.virtual_stages,
+        group=q.microbatch_group_size,
+    ),
     reference="parsolve.reference.megatron_fields:validate",
     reference_needs={
         f.num_hidden_layers.name: 16,

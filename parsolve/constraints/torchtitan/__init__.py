@@ -7,8 +7,8 @@ lines as each rule says.
 from itertools import combinations
 
 from parsolve.constraints.experts import CONTRADICTION
-from parsolve.constraints.formula import all_of, any_of
-from parsolve.constraints.profile import Column, Offer, Preference, Profile
+from parsolve.constraints.formula import all_of, any_of, one_of
+from parsolve.constraints.profile import Column, Offer, Pipeline, Preference, Profile
 from parsolve.constraints.torchtitan import fields as f
 from parsolve.constraints.torchtitan import quantities as q
 from parsolve.constraints.torchtitan.layout import LAYOUT
@@ -90,6 +90,14 @@ TORCHTITAN = Profile(
         "batch": "dies after the model is built, before it is sharded",
         "pipeline": "dies where the model is cut into stages",
     },
+    pipeline=Pipeline(
+        ranks=f.pp_size,
+        microbatches=q.microbatches,
+        chunks=q.stages_per_rank,
+        group=f.pp_size,
+        schedule=f.pp_schedule.name,
+        where=one_of(f.pp_schedule, ("1F1B", "GPipe", "Interleaved1F1B")),
+    ),
     summary=(
         Column("data_parallel_size", "dp"),
         Column("shard_group_size", "shards"),
