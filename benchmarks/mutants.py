@@ -34,7 +34,7 @@ from parsolve.solver.prove.differences import nearby
 from parsolve.solver.prove.instances import is_question
 from parsolve.solver.prove.mutants import ProgramMutant, program_mutants
 from parsolve.solver.prove.teeth import _Teeth
-from parsolve.solver.prove.validator import Validator
+from parsolve.solver.prove.validator import Validator, loaded
 from tests import near_valid, near_valid_megatron
 
 SEED = 0
@@ -106,12 +106,14 @@ class Subject:
 
 def halo() -> Subject:
     profile = PROFILES["halo"]
+    validator = Validator(loaded(profile.reference), profile)
+    places = [(name, profile.index_of[each]) for name, each in validator.parameters.items()]
 
     def asked(names: dict[str, Any], values: Values) -> object:
-        answer = Validator(names["validate"], profile).run(values)
-        if answer.raised is not None:
-            return (type(answer.raised).__name__, answer.raised.args[:1])
-        return tuple((name, getattr(answer.returned, name)) for name in answer.returned.__slots__)
+        given = {name: values[place] for name, place in places}
+        lists = {name: list(v) for name, v in given.items() if isinstance(v, tuple)}
+        returned = names["validate"](**given | lists)
+        return tuple((name, getattr(returned, name)) for name in returned.__slots__)
 
     return Subject(profile, "parsolve.reference.halo", asked)
 
