@@ -34,6 +34,9 @@ FORMATS = ("json", "jsonl", "yaml", "pytest")
 ONE_WORLD = (*ACCELERATE, "--world", "8")
 """Takes less than a second."""
 
+BARE = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+"""An environment in which pytest is all that the file of tests has."""
+
 LINE_TO_EDIT = "from mypackage.config import ParallelismConfig as validate  # <- edit this line"
 
 
@@ -228,8 +231,7 @@ def pytest_run(folder: Path, *options: str, env: Mapping[str, str] | None = None
         "--tb=short",
         *options,
     )
-    without_files = {"PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
-    done = run_process([*words, "test_cases.py"], cwd=folder, env=without_files)
+    done = run_process([*words, "test_cases.py"], cwd=folder, env={**BARE, **(env or {})})
     return Run(done.code, done.out)
 
 
@@ -299,7 +301,7 @@ class TestTheFile:
         file_against(tmp_path)
         name = "test_cases.py::test_verdict[cp-with-sp/rejects]"
         words = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", name]
-        done = run_process(words, cwd=tmp_path, env={"PYTHONDONTWRITEBYTECODE": "1"})
+        done = run_process(words, cwd=tmp_path, env=BARE)
         assert "1 failed" in done.out
         assert "accepted, though cp-with-sp forbids it: Both split the sequence" in done.out
 
