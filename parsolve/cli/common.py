@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
+from parsolve.cli import output
 from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
 from parsolve.constraints.fields import Misuse
@@ -37,7 +37,7 @@ EXIT = {
 }
 
 ASK = "Question"
-OUTPUT = "Output"
+OUTPUT = output.PANEL
 
 
 class Format(StrEnum):
@@ -109,35 +109,6 @@ Timeout = Annotated[
 AnswerFormat = Annotated[
     Format, typer.Option("--format", help="How to write the answer.", rich_help_panel=OUTPUT)
 ]
-
-
-OutputFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="Write to this file, not to standard output.",
-        rich_help_panel=OUTPUT,
-        show_default=False,
-    ),
-]
-
-
-class FileTrouble(Misuse):
-    """A file that cannot be written."""
-
-
-def write_to(output: Path | None, text: str) -> None:
-    """Write a text to a file, and say so, or to standard output. Raises `FileTrouble`."""
-    if output is None:
-        sys.stdout.write(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileTrouble(f"cannot write {output}: {error.strerror or error}") from None
-    sys.stderr.write(f"parsolve: wrote {output}\n")
 
 
 def reports_misuse(command: Callable[..., None]) -> Callable[..., None]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from types import NoneType
 from typing import BinaryIO, NoReturn
 
-from parsolve.constraints.fields import FieldError, Misuse
+from parsolve.cli.output import FileError
+from parsolve.constraints.fields import FieldError
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Unreadable, to_json
 from parsolve.solver.facts import refuse_change
@@ -30,10 +31,6 @@ JSON_NAMES: dict[type, str] = {
     NoneType: "null",
 }
 """What a reader of JSON calls the values that Python has for it."""
-
-
-class FileError(Misuse):
-    """A file that cannot be opened. The message says which and why."""
 
 
 @dataclass

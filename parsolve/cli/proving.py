@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from parsolve.cli.options import UsageError
+from parsolve.cli.output import FileError
 from parsolve.cli.screen import Screen
 from parsolve.cli.table import show_table
 from parsolve.cli.wording import option
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Misuse, suggestion
+from parsolve.constraints.fields import suggestion
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Proof, Proofs, Recheck
 from parsolve.solver.deadline import Deadline
@@ -27,10 +28,6 @@ from parsolve.solver.prove.validator import Validator, loaded
 
 STYLE = {"proved": "green", "refuted": "red", "undecided": "yellow"}
 AGAINST = "against"
-
-
-class FileTrouble(Misuse):
-    """A file that cannot be written."""
 
 
 def chosen(
@@ -143,8 +140,8 @@ def written(asked: Sequence[Script], folder: Path) -> None:
     sys.stderr.write(f"parsolve: wrote {count} files to {folder}\n")
 
 
-def _trouble(folder: Path, error: OSError) -> FileTrouble:
-    return FileTrouble(f"cannot write to {folder}: {error.strerror or error}")
+def _trouble(folder: Path, error: OSError) -> FileError:
+    return FileError(f"cannot write to {folder}: {error.strerror or error}")
 
 
 def answer(

@@ -83,7 +83,8 @@ def check(
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
-        from parsolve.cli.jsonl import FileError, check_lines  # noqa: PLC0415
+        from parsolve.cli.jsonl import check_lines  # noqa: PLC0415
+        from parsolve.cli.output import FileError  # noqa: PLC0415
 
         if world is not None:
             facts[chosen.world] = chosen.field_of[chosen.world].parse(one_world(world))

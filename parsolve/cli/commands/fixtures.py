@@ -11,13 +11,12 @@ import typer
 from parsolve.cli.common import (
     ASK,
     OUTPUT,
-    OutputFile,
     ProfileName,
     reports_misuse,
     spinner,
-    write_to,
 )
 from parsolve.cli.options import profile_named, ranges
+from parsolve.cli.output import OutputFile, check_writable, write_to
 from parsolve.constraints import DEFAULT_PROFILE
 
 
@@ -97,9 +96,10 @@ def fixtures(
     from parsolve.solver.fixtures.build import MOST_WORLDS  # noqa: PLC0415
     from parsolve.solver.fixtures.build import fixtures as make  # noqa: PLC0415
 
+    check_writable(output)
     chosen = profile_named(profile)
     sizes = [] if world is None else ranges(world, "--world", ("world", "worlds"), MOST_WORLDS)
     with spinner() as step:
         answer = make(chosen, sizes, per_rule=per_rule, strength=strength, seed=seed, progress=step)
-    write_to(output, written(answer, format.value, against))
+    write_to(output, lambda stream: stream.write(written(answer, format.value, against)))
     sys.stderr.write(summary(answer))

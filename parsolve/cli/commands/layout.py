@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import re
-import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
 from parsolve.cli.common import (
     ASK,
-    EXIT,
     OUTPUT,
     Format,
     Gpu,
@@ -25,8 +21,8 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
-from parsolve.cli.jsonl import FileError
 from parsolve.cli.options import profile_named, ranges, takes_fields
+from parsolve.cli.output import OutputFile, check_writable, write_to
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.solver.answer import RankLayout, RankPlace, to_json
 
@@ -83,21 +79,12 @@ def layout(
         LayoutFormat,
         typer.Option("--format", help="How to write the groups.", rich_help_panel=OUTPUT),
     ] = LayoutFormat.TEXT,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write to this file, not to standard output.",
-            rich_help_panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve layout``."""
     from parsolve.solver.layout import layout as laid_out  # noqa: PLC0415
 
+    check_writable(output)
     chosen = profile_named(profile)
     size = one_world(world, "layout")
     config = chosen.config({chosen.world: size, **gathered(chosen, given, model, gpu, [size])})
@@ -110,16 +97,8 @@ def layout(
     if format is LayoutFormat.SVG and ranks:
         answer = laid_out(config, axes=axes)  # its ranks are marked, and all groups drawn
         assert isinstance(answer, RankLayout)  # noqa: S101  (it was one with ranks)
-    if output is None:
-        _write(answer, format, sys.stdout, marked)
-        raise typer.Exit(EXIT[answer.answer])
-    text = io.StringIO()
-    _write(answer, format, text, marked)
-    try:
-        output.write_text(text.getvalue(), encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {output}: {error.strerror or error}") from None
-    sys.stderr.write(f"parsolve: wrote {output}\n")
+    laid: RankLayout = answer
+    write_to(output, lambda stream: _write(laid, format, stream, marked))
 
 
 def _ranks(text: str) -> list[int]:

@@ -33,8 +33,8 @@ def matrix(
     ] = False,
 ) -> None:
     """Run ``parsolve matrix``."""
-    from parsolve.cli.jsonl import FileError  # noqa: PLC0415
     from parsolve.cli.matrix import matrix_text  # noqa: PLC0415
+    from parsolve.cli.output import FileError  # noqa: PLC0415
 
     if output is None:
         if profile != DEFAULT_PROFILE:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,13 +26,12 @@ from parsolve.cli.common import (
     reports_misuse,
     time_limit,
 )
-from parsolve.cli.jsonl import FileError
 from parsolve.cli.options import UsageError, profile_named, takes_fields, worlds
+from parsolve.cli.output import OutputFile, check_writable, is_standard, write_to
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.profile import Profile
 
 MOST_ROWS = 5_000
-STANDARD_OUTPUT = "-"
 
 
 class Ask(StrEnum):
@@ -89,23 +87,13 @@ def report(
         ),
     ] = None,
     timeout: Timeout = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE|-",
-            help="Write the page to this file; - is standard output, as is a pipe.",
-            rich_help_panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve report``."""
     from parsolve.cli.report.charts import require_charts  # noqa: PLC0415  (only a report needs it)
 
     require_charts()
-    _check_writable(output)
+    _check_output(output)
     chosen, sizes = profile_named(profile), worlds(world)
     search = {
         "--maximize": maximize, "--minimize": minimize, "--pareto": pareto or pareto_over,
@@ -156,10 +144,11 @@ def report(
             )
     from parsolve.cli.report.page import page  # noqa: PLC0415
 
-    _write(page(made), output)
     answer: Any = made.answer
-    where_to = "standard output" if _is_stdout(output) else output
-    sys.stderr.write(f"parsolve: wrote {where_to} ({ask}: {answer.answer})\n")
+    kind = f" ({ask}: {answer.answer})"
+    write_to(output, lambda stream: stream.write(page(made)), kind)
+    if is_standard(output):
+        sys.stderr.write(f"parsolve: wrote standard output{kind}\n")
     raise typer.Exit(EXIT[answer.answer])
 
 
@@ -171,31 +160,9 @@ def _meant(
     return Ask.CHECK if pinned and not search and len(sizes) == 1 else Ask.SOLVE
 
 
-def _is_stdout(output: str | None) -> bool:
-    return output in {None, STANDARD_OUTPUT}
-
-
-def _check_writable(output: str | None) -> None:
-    """Refuse before the work what would be refused after it."""
+def _check_output(output: str | None) -> None:
+    """A page is no text for a terminal: there, a file has to be named."""
     if output is None and sys.stdout.isatty():
         message = "give the file to write: -o report.html"
         raise UsageError(message, param_hint="'--output' / '-o'")
-    if output is None or _is_stdout(output):
-        return
-    path = Path(output)
-    if path.is_dir():
-        raise FileError(f"cannot write {output}: it is a folder; name a file in it")
-    if not path.parent.is_dir():
-        raise FileError(f"cannot write {output}: there is no folder {path.parent}")
-
-
-def _write(text: str, output: str | None) -> None:
-    if output is None or _is_stdout(output):
-        sys.stdout.write(text)
-        sys.stdout.flush()  # a closed pipe is not written to
-        return
-    try:
-        # an argument may hold bytes that are no text
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    except OSError as error:
-        raise FileError(f"cannot write {output}: {error.strerror or error}") from None
+    check_writable(output)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, TextIO
 
 import typer
 
 from parsolve.cli.common import OUTPUT, reports_misuse
-from parsolve.cli.jsonl import FileError
 from parsolve.cli.options import speaks
+from parsolve.cli.output import OutputFile, check_writable, write_to
 from parsolve.constraints.fields import FieldError
 from parsolve.solver.answer import Schedule, to_json
 
@@ -111,21 +108,12 @@ def schedule(
         TimelineFormat,
         typer.Option("--format", help="How to write the timeline.", rich_help_panel=OUTPUT),
     ] = TimelineFormat.TEXT,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write to this file, not to standard output.",
-            rich_help_panel=OUTPUT,
-            show_default=False,
-        ),
-    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve schedule``."""
     from parsolve.solver.pipeline.schedule import schedule as simulate  # noqa: PLC0415
 
+    check_writable(output)
     answer = simulate(
         pp=pp,
         microbatches=microbatches,
@@ -136,16 +124,7 @@ def schedule(
         forward_time=forward_time,
         backward_time=backward_time,
     )
-    if output is None:
-        _write(answer, format, sys.stdout)
-        return
-    text = io.StringIO()
-    _write(answer, format, text)
-    try:
-        output.write_text(text.getvalue(), encoding="utf-8")
-    except OSError as error:
-        raise FileError(f"cannot write {output}: {error.strerror or error}") from None
-    sys.stderr.write(f"parsolve: wrote {output}\n")
+    write_to(output, lambda stream: _write(answer, format, stream))
 
 
 def _write(answer: Schedule, format_: TimelineFormat, stream: TextIO) -> None:

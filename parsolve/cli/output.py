@@ -1,0 +1,69 @@
+"""Where a command writes: a file that ``-o`` names, or standard output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, TextIO
+
+import typer
+
+from parsolve.constraints.fields import Misuse
+
+PANEL = "Output"
+STANDARD_OUTPUT = "-"
+
+OutputFile = Annotated[
+    str | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE|-",
+        help="Write to this file, not to standard output.",
+        rich_help_panel=PANEL,
+        show_default=False,
+    ),
+]
+
+
+class FileError(Misuse):
+    """A file that cannot be read or written. The message says which and why."""
+
+
+def is_standard(output: str | None) -> bool:
+    """Whether standard output is meant."""
+    return output in {None, STANDARD_OUTPUT}
+
+
+def check_writable(output: str | None) -> None:
+    """Refuse before the work what would be refused after it. Raises `FileError`."""
+    if output is None or is_standard(output):
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise FileError(f"cannot write {output}: it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise FileError(f"cannot write {output}: there is no folder {path.parent}")
+
+
+def write_to(output: str | None, write: Callable[[TextIO], object], about: str = "") -> None:
+    """Have something written, and say so on standard error if it goes to a file.
+
+    Raises `FileError`.
+    """
+    if output is None or is_standard(output):
+        write(sys.stdout)
+        sys.stdout.flush()  # a closed pipe is noticed here, not at the end
+        return
+    text = io.StringIO()
+    write(text)
+    try:
+        # an argument may hold bytes that are no text
+        Path(output).write_text(
+            text.getvalue(), encoding="utf-8", errors="backslashreplace", newline="\n"
+        )
+    except OSError as error:
+        raise FileError(f"cannot write {output}: {error.strerror or error}") from None
+    sys.stderr.write(f"parsolve: wrote {output}{about}\n")
