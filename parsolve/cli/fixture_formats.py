@@ -15,15 +15,23 @@ WIDTH = 100
 """Columns of a YAML file."""
 
 
+def check_asked(form: str, against: str | None) -> None:
+    """Refuse before the work what makes no file. Raises `Misuse`."""
+    if against is None:
+        return
+    if form != "pytest":
+        message = "--against goes with --format pytest: only that file calls a validator"
+        raise Misuse(message)
+    from parsolve.cli.fixture_tests import check_against  # noqa: PLC0415  (rarely needed)
+
+    check_against(against)
+
+
 def written(answer: Fixtures, form: str, against: str | None) -> str:
     """The fixtures in one of the formats; the same text for the same answer.
 
-    ``against`` names the validator that a pytest file calls. Raises `Misuse` where it is given for
-    another format.
+    ``against`` names the validator that a pytest file calls.
     """
-    if against is not None and form != "pytest":
-        message = "--against goes with --format pytest: only that file calls a validator"
-        raise Misuse(message)
     match form:
         case "jsonl":
             head = {"version": answer.version, "profile": answer.profile}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
+import shlex
 from collections.abc import Mapping
+from keyword import iskeyword
 
 from parsolve.constraints.fields import Misuse, Size
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Fixture, Fixtures, Shows
-
-NAMED = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<callable>[A-Za-z_]\w*)")
 
 TO_EDIT = "from mypackage.config import ParallelismConfig as validate  # <- edit this line"
 
@@ -41,7 +40,7 @@ import pytest
 TAIL = '''
 PARAMETERS = inspect.signature(validate).parameters
 OPEN = any(each.kind is each.VAR_KEYWORD for each in PARAMETERS.values())
-CRASHES = (ArithmeticError, AttributeError, NameError, IndexError)
+CRASHES = (ArithmeticError, AttributeError, LookupError, NameError)
 """What a program raises by accident rather than to refuse."""
 
 
@@ -74,6 +73,15 @@ def arguments_of(config, monkeypatch):
     return arguments
 
 
+def test_some_case_is_run():
+    run = [
+        case.id
+        for case in CASES
+        if all(parameter_of(field) or field in ENVIRONMENT for field in case.values[2])
+    ]
+    assert run, "the validator takes no case: add its names for the fields to SPELLINGS"
+
+
 @pytest.mark.parametrize(("verdict", "rule", "config", "derived", "shows"), CASES)
 def test_verdict(verdict, rule, config, derived, shows, monkeypatch):
     arguments = arguments_of(config, monkeypatch)
@@ -98,13 +106,13 @@ def test_verdict(verdict, rule, config, derived, shows, monkeypatch):
 
 
 def tests(answer: Fixtures, profile: Profile, against: str | None) -> str:
-    """The whole file. Raises `Misuse` where ``against`` is not ``module:callable``."""
+    """The whole file; ``against`` is ``module:callable``, or None for a line to edit."""
     used = [
         field for field in profile.fields if any(field.name in f.config for f in answer.fixtures)
     ]
     spellings = {
         name: tuple(sorted(s for s, field in profile.spellings.items() if field == name != s))
-        for name in (field.name for field in used)
+        for name in (field.name for field in profile.fields)
     }
     constants = {
         "SPELLINGS": ({k: v for k, v in spellings.items() if v}, "Other names of fields."),
@@ -126,7 +134,7 @@ def tests(answer: Fixtures, profile: Profile, against: str | None) -> str:
         profile=answer.profile,
         count=len(answer.fixtures),
         version=answer.version,
-        command=command(answer),
+        command=command(answer, against),
         validator=_validator(against),
     )
     for name, (value, about) in constants.items():
@@ -134,8 +142,8 @@ def tests(answer: Fixtures, profile: Profile, against: str | None) -> str:
     return text + "CASES = [\n" + "".join(map(_case, answer.fixtures)) + "]\n" + TAIL
 
 
-def command(answer: Fixtures) -> str:
-    """The command line that makes these fixtures."""
+def command(answer: Fixtures, against: str | None) -> str:
+    """The command line that makes the file."""
     parts = ["parsolve", "fixtures", "--profile", answer.profile]
     if answer.worlds is not None:
         parts += ["--world", ",".join(map(str, answer.worlds))]
@@ -146,18 +154,25 @@ def command(answer: Fixtures) -> str:
     ):
         if value != default:
             parts += [option, str(value)]
-    return " ".join([*parts, "--format", "pytest"])
+    parts += ["--format", "pytest", *(() if against is None else ("--against", against))]
+    return shlex.join(parts)
 
 
 def _validator(against: str | None) -> str:
     """The line that names the validator."""
     if against is None:
         return TO_EDIT
-    named = NAMED.fullmatch(against)
-    if named is None:
+    module, _, name = against.partition(":")
+    return f"from {module} import {name} as validate"
+
+
+def check_against(against: str) -> None:
+    """Raise `Misuse` where the text is not ``module:callable`` in names that Python can import."""
+    module, colon, name = against.partition(":")
+    parts = [*module.split("."), name]
+    if not colon or not all(part.isidentifier() and not iskeyword(part) for part in parts):
         message = f"--against takes package.module:callable, got {against!r:.60}"
         raise Misuse(message)
-    return f"from {named['module']} import {named['callable']} as validate"
 
 
 def _case(fixture: Fixture) -> str:

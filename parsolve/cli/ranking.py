@@ -10,7 +10,14 @@ from parsolve.cli.plot import scatter
 from parsolve.cli.screen import YES, Screen
 from parsolve.cli.table import NARROWEST, measured, room_beside, show_table
 from parsolve.cli.verdicts import _only, show_cautions, show_model
-from parsolve.cli.wording import CHOSEN, cluster, differences, listed
+from parsolve.cli.wording import (
+    CHOSEN,
+    certificate_words,
+    cluster,
+    differences,
+    extreme,
+    listed,
+)
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import gib
 from parsolve.constraints.profile import Column, Profile, holds
@@ -31,15 +38,12 @@ def show_best(screen: Screen, answer: Best, varied: Iterable[str] = ()) -> None:
     profile = PROFILES[answer.profile]
     proved = "proved: no valid configuration is better"
     if answer.pareto:
-        names = ", ".join(f"{goal.direction} {goal.quantity}" for goal in answer.objectives)
-        screen.headline("pareto", f"[{profile.name}] {names} (proved: none is missing)", YES)
+        screen.headline(
+            "pareto", f"[{profile.name}] {reached(profile, answer)} (proved: none is missing)", YES
+        )
         reach = "lie on the front" if answer.count != 1 else "lies on the front"
     else:
-        goals = ", ".join(
-            f"{goal.quantity} = {amount(profile, goal.quantity, goal.value)} ({_extreme(goal)})"
-            for goal in answer.objectives
-        )
-        screen.headline("best", f"[{profile.name}] {goals}, {proved}", YES)
+        screen.headline("best", f"[{profile.name}] {reached(profile, answer)}, {proved}", YES)
         reach = "reach it" if answer.count != 1 else "reaches it"
     plural = "configurations" if answer.count != 1 else "configuration"
     shown = len(answer.solutions)
@@ -58,7 +62,7 @@ def show_best(screen: Screen, answer: Best, varied: Iterable[str] = ()) -> None:
     show_launch(screen, "launch 1", profile, first, answer.warnings)
     show_cautions(screen, answer.warnings)
     screen.entry("searched", answer.searched)
-    screen.entry("proof", proof(answer))
+    screen.entry("proof", certificate_words(answer.certificate))
 
 
 FRONT = 2
@@ -79,16 +83,13 @@ def show_front(screen: Screen, profile: Profile, answer: Best) -> None:
     screen.line()
 
 
-def _extreme(goal: Goal) -> str:
-    return "maximum" if goal.direction == "maximize" else "minimum"
-
-
-def proof(answer: Best) -> str:
-    """What Z3 confirmed."""
-    certificate = answer.certificate
-    return (
-        f"Z3 in {certificate.seconds:g} s, building included: {certificate.claim}; for every "
-        "cluster, each searched size must divide the world"
+def reached(profile: Profile, answer: Best) -> str:
+    """The objectives: in which direction each, or what is reached in it."""
+    if answer.pareto:
+        return ", ".join(f"{goal.direction} {goal.quantity}" for goal in answer.objectives)
+    return ", ".join(
+        f"{goal.quantity} = {amount(profile, goal.quantity, goal.value)} ({extreme(goal)})"
+        for goal in answer.objectives
     )
 
 

@@ -8,10 +8,20 @@ from typing import TextIO
 from parsolve.cli.account import show_memory
 from parsolve.cli.ranking import show_best, show_solutions
 from parsolve.cli.screen import NO, OPEN, Screen
-from parsolve.cli.verdicts import SHORT, show_accepted, show_cautions, show_rejected
-from parsolve.cli.wording import gpus, option
+from parsolve.cli.verdicts import show_accepted, show_cautions, show_rejected
+from parsolve.cli.wording import (
+    NOTHING_TO_RELAX,
+    change_words,
+    conflict_asked,
+    conflict_excludes,
+    conflict_held,
+    conflict_proof,
+    conflict_where,
+    demand,
+    found_so_far,
+    gpus,
+)
 from parsolve.constraints import PROFILES
-from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.solver.answer import (
     Accepted,
     Best,
@@ -29,47 +39,28 @@ from parsolve.solver.answer import (
 def show_conflict(screen: Screen, answer: Conflict) -> None:
     """The smallest conflicting set and what to relax."""
     profile = PROFILES[answer.profile]
-    cut_short = not answer.smallest and answer.method == "Z3"
+    first = "; " if answer.worlds == 1 else f"; on {gpus(answer.world)} "
     screen.headline(
         "conflict",
-        f"[{profile.name}] nothing is valid on {_where(answer)}"
-        f"{'among these some exclude' if cut_short else 'these exclude'} each other:",
+        f"[{profile.name}] nothing is valid on {conflict_where(answer)}{first}"
+        f"{conflict_excludes(answer)}:",
         NO,
     )
-    for name, value in answer.pins.items():
-        screen.entry("asked", option(profile.field_of[name], value))
-    for condition in answer.conditions:
-        screen.entry("asked", f'--where "{condition}"')
-    for name, value in answer.held.items():
-        field = profile.field_of[name]
-        vary = f" or --vary {name}" if field.role == "knob" else ""
-        shown = str(value).lower() if isinstance(value, bool) else value
-        screen.entry("default", f"{name} stays {shown}; set --{field.flag}{vary} to change that")
+    for text in conflict_asked(profile, answer):
+        screen.entry("asked", text)
+    for text in conflict_held(profile, answer):
+        screen.entry("default", text)
     for rule in answer.rules:
         screen.entry("rule", f"{rule.rule}: {rule.reason}")
-        asks = rule.because if len(rule.because) <= SHORT else rule.remedy
-        label = "at best" if rule.stage == MEMORY_STAGE else "it asks"
-        screen.entry("", f"{label}: {asks}")
+        screen.entry("", ": ".join(demand(rule)))
     screen.entry("searched", answer.searched)
     if not answer.repairs:
-        screen.entry("relax", "nothing that was asked can be relaxed; change the world")
+        screen.entry("relax", NOTHING_TO_RELAX)
     for position, repair in enumerate(answer.repairs):
-        changes = [option(profile.field_of[n], v) for n, v in repair.change.items()]
-        drops = [f'without --where "{text}"' for text in repair.drop or ()]
-        label = "relax" if position == 0 else "or"
-        screen.entry(label, " ".join([*changes, *drops]))
+        screen.entry("relax" if position == 0 else "or", change_words(profile, repair))
     show_cautions(screen, answer.warnings)
-    if answer.smallest:
-        among = "of what was asked and rules" if answer.method == "Z3" else "of what was asked"
-        screen.entry("proof", f"{answer.method}: no smaller set {among} conflicts")
-    elif not cut_short:
-        screen.entry("proof", f"{answer.method}: without any one of these something is valid")
-
-
-def _where(answer: Conflict) -> str:
-    if answer.worlds == 1:
-        return f"{gpus(answer.world)}; "
-    return f"any of the {answer.worlds} worlds; on {gpus(answer.world)} "
+    if proof := conflict_proof(answer):
+        screen.entry("proof", proof)
 
 
 def show_undecided(screen: Screen, answer: Undecided, varied: Iterable[str]) -> None:
@@ -77,7 +68,7 @@ def show_undecided(screen: Screen, answer: Undecided, varied: Iterable[str]) -> 
     profile = PROFILES[answer.profile]
     screen.headline("undecided", f"[{profile.name}] {answer.reason}", OPEN)
     if answer.solutions:
-        screen.entry("so far", f"{answer.count} found; whether others are better is not known")
+        screen.entry("so far", found_so_far(answer))
         show_solutions(screen, profile, answer.solutions, answer.objectives, varied)
     screen.entry("searched", answer.searched)
 

@@ -7,7 +7,19 @@ from typing import Any
 
 from parsolve.cli.launching import show_launch
 from parsolve.cli.screen import NO, YES, Screen
-from parsolve.cli.wording import cluster, differences, effective, option, quantities, usage_words
+from parsolve.cli.wording import (
+    away_words,
+    cluster,
+    cut_short_words,
+    differences,
+    effective,
+    model_facts,
+    quantities,
+    repair_notes,
+    rule_facts,
+    unjudged_words,
+    usage_words,
+)
 from parsolve.constraints import PROFILES
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import (
@@ -17,23 +29,11 @@ from parsolve.solver.answer import (
     Repair,
     Violation,
 )
-from parsolve.solver.repair import MOST_CHANGES
-
-SHORT = 160
-"""A formula beyond so many characters is better said by its remedy."""
 
 
 def show_model(screen: Screen, profile: Profile, config: Mapping[str, Any]) -> None:
-    """What the answer takes the model for: every fact of it that has an option."""
-    kinds = {offer.given for offer in profile.offers}
-    facts = [
-        option(field, config[field.name])
-        for field in profile.fields
-        if field.role == "model"
-        and (field.flag or field.name in kinds)
-        and config.get(field.name, field.default) != field.default
-    ]
-    if facts:
+    """What the answer takes the model for."""
+    if facts := model_facts(profile, config):
         screen.entry("model", " ".join(facts))
 
 
@@ -53,10 +53,8 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
     if answer.memory is not None:
         screen.entry("memory", usage_words(answer.memory))
     show_cautions(screen, answer.warnings)
-    from parsolve.solver.unjudged import unjudged  # noqa: PLC0415  (a rejection needs it not)
-
-    for name, rules in unjudged(profile.config(answer.config)).items():
-        screen.entry("unjudged", f"{', '.join(rules)}: give --{profile.field_of[name].flag}")
+    for text in unjudged_words(profile, answer.config):
+        screen.entry("unjudged", text)
     show_launch(screen, "launch", profile, answer, answer.warnings)
 
 
@@ -75,38 +73,17 @@ def show_rejected(screen: Screen, answer: Rejected) -> None:
     if answer.memory is not None:
         screen.entry("memory", usage_words(answer.memory))
     show_cautions(screen, answer.warnings)
-    if answer.repairs:
-        show_repairs(screen, profile, answer.repairs)
-        if answer.more_repairs:
-            screen.entry("", f"and {answer.more_repairs} more that are as near")
-    elif answer.repairs is not None and answer.repairs_complete is not False:
-        screen.entry(
-            "nearest",
-            f"no change of at most {MOST_CHANGES} knobs is accepted; facts of the model and of "
-            "the trainer were not changed",
-        )
-    if answer.repairs_complete is False:
-        show_cut_short(screen, answer.repairs)
+    show_repairs(screen, profile, answer.repairs or ())
+    for note in repair_notes(answer):
+        screen.entry("" if answer.repairs else "nearest", note)
 
 
 def show_violation(
     screen: Screen, profile: Profile, violation: Violation, *, first: bool = False
 ) -> None:
     """One violated rule; of the first one, also which stages let the configuration pass."""
-    screen.entry("stage", stage_words(profile, violation.stage, first=first))
-    screen.entry("why", violation.reason)
-    screen.entry("because", violation.because)
-    screen.entry("remedy", violation.remedy)
-    screen.entry("source", violation.source)
-
-
-def stage_words(profile: Profile, stage: str, *, first: bool = False) -> str:
-    """A stage and what happens in it; of the first violation, also which stages let it pass."""
-    about = profile.stages_about.get(stage)
-    if not about:
-        return stage
-    passed = profile.stages[: profile.stages.index(stage)] if first else ()
-    return f"{stage}: {about}" + (f", after {', '.join(passed)} let it pass" if passed else "")
+    for label, text in rule_facts(profile, violation, first=first):
+        screen.entry(label, text)
 
 
 def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) -> None:
@@ -116,19 +93,13 @@ def show_repairs(screen: Screen, profile: Profile, repairs: Iterable[Repair]) ->
         shown = {**repair.config, **repair.change}
         text = differences(profile, _only(shown, (*axes, *repair.change)), repair.change)
         if position == 0:
-            count = len(repair.change)
-            away = "one change" if count == 1 else f"{count} changes"
-            off = any(repair.change.get(name) == 1 for name in profile.axes)
-            text += f"    ({away} away, accepted{'' if off else '; no axis switched off'})"
+            text += f"    ({away_words(profile, repair)})"
         screen.entry("nearest" if position == 0 else "", text)
 
 
 def show_cut_short(screen: Screen, found: Iterable[Repair] | None) -> None:
     """That other alternatives may exist."""
-    if found:
-        screen.entry("", "the search for alternatives was cut short: there may be nearer ones")
-    else:
-        screen.entry("nearest", "none was found before the search for them was cut short")
+    screen.entry("" if found else "nearest", cut_short_words(found))
 
 
 def _only(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

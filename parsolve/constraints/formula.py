@@ -263,7 +263,7 @@ Node: TypeAlias = Union[Term, Formula]  # noqa: UP007
 
 
 _TERMS = (Const, Variable, Feature, Arith, Quotient, If, Named)
-_FORMULAS = (Truth, BoolVariable, Compare, Divides, All, Any, Not, NamedFormula)
+FORMULAS = (Truth, BoolVariable, Compare, Divides, All, Any, Not, NamedFormula)
 
 
 def as_term(value: object) -> Term:
@@ -277,7 +277,7 @@ def as_term(value: object) -> Term:
 
 
 def _formula(value: object) -> Formula:
-    if isinstance(value, _FORMULAS):
+    if isinstance(value, FORMULAS):
         return value
     if isinstance(value, bool):
         return Truth(value)

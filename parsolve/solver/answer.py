@@ -490,9 +490,10 @@ class Shows:
 
     ``rejects``: the rule alone rejects it (with those in ``implied_by``, where there are any).
     ``accepts``: the nearest accepted configuration to the fixture ``beside``, ``change`` away.
-    ``boundary`` and ``condition``: the rule's verdict hangs on this condition alone, which
-    ``holds`` or does not; a boundary compares numbers. ``mode``: a supported set of ``axes``, the
-    ``smallest`` configuration or a ``realistic`` one; ``unsupported``: a set that is not.
+    ``boundary`` and ``condition``: the rule's verdict, or what the derived ``quantity`` comes to,
+    hangs on this condition alone, which ``holds`` or does not; a boundary compares numbers.
+    ``mode``: a supported set of ``axes``, the ``smallest`` configuration or a ``realistic`` one;
+    ``unsupported``: a set that is not.
     ``combination``: settings of some knobs that no fixture before it has together.
     """
 
@@ -565,7 +566,8 @@ class GroupKind:
     in several NVLink domains. ``traffic`` is what a GPU sends inside its group per optimizer step,
     in bytes, and ``carries`` what that is; absent where it is not known or not counted. ``groups``
     are the ranks of each group in the order of their positions; a group's number is its place, and
-    the last two attributes are numbers of groups. These three are absent where ranks are asked for.
+    the last two attributes are places in ``groups``. These three are absent where ranks are asked
+    for.
     """
 
     name: str

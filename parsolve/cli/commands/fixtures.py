@@ -92,11 +92,12 @@ def fixtures(
     output: OutputFile = None,
 ) -> None:
     """Run ``parsolve fixtures``."""
-    from parsolve.cli.fixture_formats import summary, written  # noqa: PLC0415
+    from parsolve.cli.fixture_formats import check_asked, summary, written  # noqa: PLC0415
     from parsolve.solver.fixtures.build import MOST_WORLDS  # noqa: PLC0415
     from parsolve.solver.fixtures.build import fixtures as make  # noqa: PLC0415
 
     check_writable(output)
+    check_asked(format.value, against)
     chosen = profile_named(profile)
     sizes = [] if world is None else ranges(world, "--world", ("world", "worlds"), MOST_WORLDS)
     with spinner() as step:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, assert_never
 
-from parsolve.cli.ranking import amount
+from parsolve.cli.ranking import amount, reached
 from parsolve.cli.report.markup import Markup, markup, tag
 from parsolve.cli.report.rows import Rows
-from parsolve.cli.verdicts import LABELS, SHORT, stage_words
+from parsolve.cli.verdicts import LABELS
 from parsolve.cli.wording import (
+    NOTHING_TO_RELAX,
+    away_words,
+    certificate_words,
+    change_words,
     cluster,
+    conflict_asked,
+    conflict_excludes,
+    conflict_held,
+    conflict_proof,
+    conflict_where,
+    demand,
     differences,
     effective,
+    found_so_far,
     gpus,
-    option,
     quantities,
+    repair_notes,
+    rule_facts,
+    stage_words,
+    unjudged_words,
     usage_words,
 )
 from parsolve.constraints import PROFILES
@@ -29,8 +43,6 @@ from parsolve.solver.answer import (
     Undecided,
     Violation,
 )
-from parsolve.solver.repair import MOST_CHANGES
-from parsolve.solver.unjudged import unjudged
 
 Reported: TypeAlias = Accepted | Rejected | Best | Conflict | Undecided
 """Answers that a report may be about."""
@@ -62,22 +74,13 @@ def headline(answer: Reported) -> tuple[str, str, str]:
             more = f" and {len(others)} more" if others else ""
             return "rejected", "no", f"{first.rule}{more}"
         case Best(pareto=True):
-            goals = ", ".join(f"{g.direction} {g.quantity}" for g in answer.objectives)
-            return "pareto front", "yes", f"{_configurations(answer.count)} on the front: {goals}"
+            count = _configurations(answer.count)
+            return "pareto front", "yes", f"{count} on the front: {reached(profile, answer)}"
         case Best():
-            goals = ", ".join(
-                f"{g.quantity} = {amount(profile, g.quantity, g.value)} "
-                f"({'maximum' if g.direction == 'maximize' else 'minimum'})"
-                for g in answer.objectives
-            )
-            return "best", "yes", f"{goals}, reached by {_configurations(answer.count)}"
+            count = _configurations(answer.count)
+            return "best", "yes", f"{reached(profile, answer)}, reached by {count}"
         case Conflict():
-            where = (
-                f"on {gpus(answer.world)}"
-                if answer.worlds == 1
-                else f"on any of the {answer.worlds} worlds"
-            )
-            return "conflict", "no", f"nothing is valid {where}"
+            return "conflict", "no", f"nothing is valid on {conflict_where(answer)}"
         case Undecided():
             return "undecided", "open", answer.reason
         case _:
@@ -121,66 +124,40 @@ def _of_config(profile: Profile, answer: Accepted | Rejected) -> Markup:
         ("memory", "" if answer.memory is None else usage_words(answer.memory)),
     ]
     if isinstance(answer, Accepted):
-        told += [("derived", quantities(answer.derived)), *_not_judged(profile, answer)]
+        told.append(("derived", quantities(answer.derived)))
+        told += [("unjudged", text) for text in unjudged_words(profile, answer.config)]
     return entries(told)
 
 
-def _not_judged(profile: Profile, answer: Accepted) -> Iterator[tuple[str, str]]:
-    """What else to give, so that the rules that wait for it can judge."""
-    for name, rules in unjudged(profile.config(answer.config)).items():
-        yield "unjudged", f"{', '.join(rules)}: give --{profile.field_of[name].flag}"
-
-
-def rule_entries(profile: Profile, violation: Violation, *, first: bool = False) -> Markup:
-    """Why a rule refuses, the numbers in force, the remedy, the stage and the source."""
-    return entries(
-        [
-            ("why", violation.reason),
-            ("because", violation.because),
-            ("remedy", violation.remedy),
-            ("stage", stage_words(profile, violation.stage, first=first)),
-            ("source", violation.source),
-        ]
-    )
-
-
 def _violation(profile: Profile, violation: Violation, *, first: bool) -> Markup:
-    told = rule_entries(profile, violation, first=first)
+    told = entries(rule_facts(profile, violation, first=first))
     return tag("article", tag("h3", violation.rule), told, class_="rule")
-
-
-def change_words(profile: Profile, change: Mapping[str, Any], drop: Sequence[str] = ()) -> str:
-    """A repair as options, and the conditions that it gives up."""
-    changes = [option(profile.field_of[name], value) for name, value in change.items()]
-    return " ".join([*changes, *(f'without --where "{text}"' for text in drop)])
 
 
 def _nearest(rows: Rows, answer: Rejected) -> Markup:
     profile = rows.profile
-    cut = answer.repairs_complete is False
-    rest = "The search for alternatives was cut short: there may be nearer ones. " if cut else ""
     if answer.repairs is None:
         return markup("")
-    if not answer.repairs:
-        said = rest or (
-            f"No change of at most {MOST_CHANGES} knobs is accepted; facts of the model and of "
-            "the trainer were not changed."
-        )
-        return markup([tag("h3", "Nearest valid configurations"), tag("p", said)])
     items = [
-        tag("li", code(change_words(profile, repair.change)), _choose(rows, repair.config))
-        for repair in answer.repairs
+        tag(
+            "li",
+            code(change_words(profile, repair)),
+            f" ({away_words(profile, repair)})" if position == 0 else "",
+            _choose(rows, repair.config),
+        )
+        for position, repair in enumerate(answer.repairs)
     ]
-    count = len(answer.repairs[0].change)
-    changes = "one change" if count == 1 else f"{count} changes"
-    more = f"{answer.more_repairs} more are as near. " if answer.more_repairs else ""
     return markup(
         [
             tag("h3", "Nearest valid configurations"),
-            tag("p", f"Each is accepted, the first {changes} away. {more}{rest}".rstrip()),
-            tag("ul", *items, class_="repairs"),
+            tag("ul", *items, class_="repairs") if items else "",
+            *(tag("p", _sentence(note)) for note in repair_notes(answer)),
         ]
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _choose(rows: Rows, config: Mapping[str, Any]) -> Markup:
@@ -233,7 +210,6 @@ def _ranking(rows: Rows, answer: Best) -> Markup:
     ]
     rest = answer.count - len(shown)
     more = f"{rest:,} more are as good; the table has them." if rest else ""
-    certificate = answer.certificate
     return markup(
         [
             tag("ol", *items, class_="ranking"),
@@ -243,13 +219,7 @@ def _ranking(rows: Rows, answer: Best) -> Markup:
                 [
                     ("order", "" if answer.count == 1 else "; ".join(answer.order)),
                     ("searched", answer.searched),
-                    (
-                        "proof",
-                        (
-                            f"Z3: {certificate.claim}; for every cluster, each searched size must "
-                            "divide the world"
-                        ),
-                    ),
+                    ("proof", certificate_words(answer.certificate, timed=False)),
                 ]
             ),
         ]
@@ -269,28 +239,16 @@ def _scores(profile: Profile, scores: Mapping[str, Any] | None) -> str:
 
 def _conflict(rows: Rows, answer: Conflict) -> Markup:
     profile = rows.profile
-    asked = [option(profile.field_of[name], value) for name, value in answer.pins.items()]
-    asked += [f'--where "{text}"' for text in answer.conditions]
-    held = [
-        f"{name} stays {value} unless --{profile.field_of[name].flag} is given"
-        for name, value in answer.held.items()
-    ]
-    cut_short = not answer.smallest and answer.method == "Z3"
-    intro = "Among these some exclude each other" if cut_short else "These exclude each other"
+    asked = (tag("li", code(text)) for text in conflict_asked(profile, answer))
+    held = (tag("li", text) for text in conflict_held(profile, answer))
     relaxed = [
-        tag(
-            "li",
-            code(change_words(profile, repair.change, repair.drop or ())),
-            _choose(rows, repair.config),
-        )
+        tag("li", code(change_words(profile, repair)), _choose(rows, repair.config))
         for repair in answer.repairs
     ]
-    among = "of what was asked and rules" if answer.method == "Z3" else "of what was asked"
-    proof = f"{answer.method}: no smaller set {among} conflicts" if answer.smallest else ""
     return markup(
         [
-            tag("p", f"{intro} on {gpus(answer.world)}:"),
-            tag("ul", *(tag("li", code(text)) for text in asked), *(tag("li", t) for t in held)),
+            tag("p", f"On {gpus(answer.world)} {conflict_excludes(answer)}:"),
+            tag("ul", *asked, *held),
             *(
                 tag("article", tag("h3", rule.rule), _asks(profile, rule), class_="rule")
                 for rule in answer.rules
@@ -298,20 +256,19 @@ def _conflict(rows: Rows, answer: Conflict) -> Markup:
             tag("h3", "What to relax"),
             tag("ul", *relaxed, class_="repairs")
             if relaxed
-            else tag("p", "Nothing that was asked can be relaxed; change the world."),
-            entries([("searched", answer.searched), ("proof", proof)]),
+            else tag("p", _sentence(NOTHING_TO_RELAX)),
+            entries([("searched", answer.searched), ("proof", conflict_proof(answer))]),
         ]
     )
 
 
 def _asks(profile: Profile, rule: Violation) -> Markup:
     """A rule of a conflict: it asks for something, no configuration breaks it."""
-    asks = rule.because if len(rule.because) <= SHORT else rule.remedy
     return entries(
         [
-            ("why", rule.reason),
-            ("it asks", asks),
             ("stage", stage_words(profile, rule.stage)),
+            ("why", rule.reason),
+            demand(rule),
             ("source", rule.source),
         ]
     )
@@ -319,7 +276,7 @@ def _asks(profile: Profile, rule: Violation) -> Markup:
 
 def _undecided(answer: Undecided) -> Markup:
     found = (
-        f"{_configurations(answer.count)} found so far; whether others are better is not known."
+        f"So far: {found_so_far(answer)}."
         if answer.solutions
         else "Nothing valid was found so far, which does not mean that there is nothing."
     )

@@ -11,12 +11,12 @@ from importlib.resources import files
 from string import Template
 
 from parsolve.cli.report import charts, details
-from parsolve.cli.report.answers import Reported, code, entries, headline, rule_entries
+from parsolve.cli.report.answers import Reported, code, entries, headline
 from parsolve.cli.report.answers import details as answer_details
 from parsolve.cli.report.commands import Said
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
 from parsolve.cli.report.rows import Rows, columns
-from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, option
+from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, model_facts, option, rule_facts
 from parsolve.constraints.javascript import PRELUDE, groupings_source
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.query import Query
@@ -124,14 +124,7 @@ def _verdict(report: Report) -> Markup:
 def _question(report: Report) -> Markup:
     profile, config, query = report.profile, report.asked, report.query
     derived = profile.derive(config.values)
-    kinds = {offer.given for offer in profile.offers}
-    model = [
-        option(field, config[field.name])
-        for field in profile.fields
-        if field.role == "model"
-        and (field.flag or field.name in kinds)
-        and config[field.name] != field.default
-    ]
+    model = model_facts(profile, config.as_dict(everything=True))
     chosen = [
         option(field, config[field.name])
         for field in profile.fields
@@ -220,7 +213,7 @@ def _refused(report: Report) -> Markup:
         if each.rule is None:
             name, body = f'the condition "{each.condition}"', markup("")
         else:
-            name, body = each.rule.rule, rule_entries(profile, each.rule)
+            name, body = each.rule.rule, entries(rule_facts(profile, each.rule))
         summary = tag("summary", tag("strong", name), f" refuses {each.count:,}, such as ", example)
         rows.append(tag("details", summary, body, class_="rule"))
     return markup(
