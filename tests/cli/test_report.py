@@ -109,8 +109,10 @@ def test_a_verdict_has_all_that_a_check_says() -> None:
     answer = cli("check", *REJECTED, "--format", "json").data
     text = words(page.by_id["answer"])
     for violation in answer["violations"]:
-        for key in ("rule", "reason", "because", "remedy", "source"):
-            assert words(violation[key]) in text
+        assert words(violation["rule"]) in text
+        keys = ("stage", "reason", "because", "remedy", "source")
+        places = [text.index(words(violation[key])) for key in keys]
+        assert places == sorted(places)
     assert done.code == 1
     marks = page.data["marks"]
     assert marks[0] == "rejected"
@@ -157,6 +159,42 @@ def test_a_conflict_says_what_excludes_each_other() -> None:
         assert rule["source"] in text
     assert "--tp 8" in text
     assert "Z3: no smaller set" in text
+
+
+LLAMA = ("--model", "llama-3-8b", "--gpu", "h100", "--gpus-per-node", "8", "--max-length", "4096")
+LARGE = ("--model", "qwen3-235b-a22b", "--gpu", "h100", "--max-length", "4096", "--tp", "1")
+SEVERAL = [
+    word
+    for text in (
+        "tp == 1", "cp == 1", "pp == 1", "dp == 8", "world == 8", "nodes == 1",
+        "tokens_per_gpu > 10", "fsdp_width > 1",
+    )
+    for word in ("--where", text)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        CONFLICT[1:],
+        ("--world", "8", "--gpus-per-node", "8", "--moe", "--where", "use_hsdp"),
+        ("--world", "64", "--gpus-per-node", "8", *LARGE, "--ep", "1"),
+        ("--world", "8", *LLAMA, "--gpu-memory", "40", *SEVERAL),
+    ],
+    ids=["rule", "default", "memory", "minimal"],
+)
+def test_a_conflict_is_worded_as_in_the_terminal(arguments: tuple[str, ...]) -> None:
+    _, page = report("solve", *arguments)
+    text = words(page.by_id["answer"])
+    lines = cli("solve", *arguments).out.splitlines()
+    assert lines[0].startswith("conflict")
+    for line in lines[1:]:
+        label, said = line[2:13].strip(), words(line[13:])
+        if label in {"", "it asks", "rule"}:
+            label, _, said = said.partition(": ")
+            assert label in text
+        if label != "warning":
+            assert said in text
 
 
 def test_out_of_time_is_no_answer() -> None:
