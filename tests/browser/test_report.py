@@ -211,6 +211,15 @@ def test_selecting_a_row_redraws_the_memory(opened: Open) -> None:
         expect(page.locator("#memory-plot svg")).to_contain_text("optimizer")
 
 
+def test_what_is_near_or_over_the_memory_is_marked(opened: Open) -> None:
+    bounded = ("--world", "8", "--gpus-per-node", "8", "--model", "llama-3-8b", "--gpu", "h100",
+               "--max-length", "4096", "--gpu-memory", "30", "--tp", "1")  # fmt: skip
+    with opened("check", *bounded, "--repairs", "0") as page:
+        for state, words in (("over", "does not fit"), ("near", "near the limit")):
+            page.locator(f"#table tbody td.{state}").first.click()
+            expect(page.locator("#memory-words")).to_contain_text(f"of 30.00 GiB: {words};")
+
+
 def test_without_a_model_it_says_what_is_missing(opened: Open) -> None:
     with opened(*SMALL) as page:
         expect(page.locator("#memory-words")).to_contain_text("give --model")

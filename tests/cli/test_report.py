@@ -333,6 +333,17 @@ def test_the_memory_is_that_of_the_account() -> None:
     assert memory["limit"] == account["limit"]
 
 
+def test_what_fits_is_what_the_account_says() -> None:
+    bounded = ("--world", "8", *LLAMA, "--gpu-memory", "30", "--repairs", "0")
+    _, page = report("check", *bounded, "--tp", "1")
+    memory = page.data["memory"]
+    assert set(memory["states"]) == set(memory["words"])
+    for place in (memory["states"].index(state) for state in ("near", "over", "fits")):
+        command_ = shlex.split(row(page, place))[2:]
+        account = cli("memory", *command_, "--format", "json").data
+        assert account["state"] == memory["states"][place]
+
+
 def test_timelines_are_simulated_once_each_within_bounds() -> None:
     arguments = ("--profile", "megatron", "--world", "64", "--model", "qwen3-30b-a3b",
                  "--seq-length", "4096", "--global-batch", "4096")  # fmt: skip

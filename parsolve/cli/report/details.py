@@ -9,9 +9,9 @@ from parsolve.cli.launching import launch
 from parsolve.cli.report.rows import Row, Rows
 from parsolve.cli.timeline import sizes, time
 from parsolve.cli.verdicts import LABELS
+from parsolve.cli.wording import STATES
 from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import fields_of
-from parsolve.constraints.memory.account import NEAR_PERCENT
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.answer import Schedule
 from parsolve.solver.check import cautions
@@ -39,7 +39,8 @@ def memory(rows: Rows) -> dict[str, Any]:
     assumed = list(dict.fromkeys(", ".join(each.assumed) for each in found if each is not None))
     return {
         "limit": known.limit,
-        "near": NEAR_PERCENT,
+        "states": [None if each is None else each.state for each in found],
+        "words": {state: words for state, (words, _) in STATES.items()},
         "parts": [{"name": p.name.replace("_", " "), "how": p.assumes} for p in account.parts],
         "bytes": [None if e is None else [e.bytes[name] for name in shown[1:]] for e in found],
         "peaks": peaks,

@@ -13,15 +13,14 @@ function drawMemory(row) {
   }
   const total = bytes.reduce((sum, part) => sum + part, 0);
   const {limit} = memory;
-  const state = !limit ? "fits" : total > limit ? "over" : total * 100 > limit * memory.near ? "near" : "fits";
-  const verdict = {fits: "it fits", near: "near the limit: fragmentation decides", over: "it does not fit"}[state];
+  const state = memory.states[row];
   const assumed = memory.assumptions[memory.assumed[row]];
-  words.textContent = `${gib(total)}${limit ? ` of ${gib(limit)}: ${verdict}` : ""}; ` +
+  words.textContent = `${gib(total)}${limit ? ` of ${gib(limit)}: ${memory.words[state]}` : ""}; ` +
     `most is in use at the ${memory.peaks[memory.peak[row]]}` + (assumed ? `. Assumed: ${assumed}.` : ".");
   const parts = memory.parts.map((part, place) => ({...part, size: bytes[place]}))
     .sort((a, b) => b.size - a.size);
   const bars = [...parts.map((part) => ({part: part.name, kind: "part", size: part.size})),
-    {part: "total", kind: state, size: total}]
+    {part: "total", kind: state ?? "fits", size: total}]
     .map((bar) => ({...bar, gib: bar.size / GIB, words: `${bar.part}: ${gib(bar.size)}`}));
   const sets = {parts: bars, limit: limit ? [{gib: limit / GIB, words: `GPU: ${gib(limit)}`}] : []};
   draw(plot, {...data.specs.memory, height: ROW * bars.length}, sets);

@@ -115,7 +115,7 @@ function drawRow(row, reachable) {
     if (column === optionColumn) return make("th", {scope: "row"}, codeOf(value));
     if (column === marked) return make("td", {}, value ? make("span", {class: `mark ${value.replace(" ", "-")}`}, value) : "");
     const kind = column.kind === "number" ? "number" : "";
-    return make("td", {class: `${kind} ${memoryState(column, value)}`.trim()}, shown(column, value));
+    return make("td", {class: `${kind} ${memoryState(column, row)}`.trim()}, shown(column, value));
   });
   return make("tr", {
     "data-row": row, tabindex: reachable ? "0" : "-1", "aria-selected": String(row === selected),
@@ -123,12 +123,9 @@ function drawRow(row, reachable) {
   }, ...cells);
 }
 
-/** Whether a total of memory is near or over the limit. */
-function memoryState(column, value) {
-  const {limit, near, total} = data.memory;
-  if (column.name !== total || !limit || value === null) return "";
-  return value > limit ? "over" : value * 100 > limit * near ? "near" : "";
-}
+/** Whether a total of memory fits, is near or over the limit. */
+const memoryState = (column, row) =>
+  column.name === data.memory.total ? data.memory.states[row] ?? "" : "";
 
 function drawHead() {
   const sorts = headings.map((column) => {
