@@ -10,6 +10,7 @@ import shlex
 import subprocess
 import sys
 from html.parser import HTMLParser
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -284,6 +285,8 @@ def test_the_page_says_how_to_make_it_again(tmp_path: Path) -> None:
     again = Text(text.decode()).by_id["command"]
     assert again == shlex.join(["parsolve", "report", "-o", str(path), *HALO])
     path.unlink()
+    for name in ("parsolve", "z3-solver", "vl-convert-python"):
+        assert f"{name} {version(name)}" in Text(text.decode()).by_id["reproduce"]
     assert cli(*shlex.split(again)[1:]).code == first.code
     assert path.read_bytes() == text
 

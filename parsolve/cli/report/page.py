@@ -229,11 +229,13 @@ def _refused(report: Report) -> Markup:
 
 
 def _reproduce(report: Report) -> Markup:
+    names = ("parsolve", "z3-solver", "vl-convert-python")
+    model = "" if report.said.model is None else ", and the same config.json if --model names one"
     return markup(
         [
-            tag("p", "This page, to the byte, with the same version of parsolve:"),
+            tag("p", f"This page, to the byte, with the same versions{model}:"),
             _copied(report.said.command(), "command"),
-            entries([("version", f"parsolve {version('parsolve')}")]),
+            entries([("versions", ", ".join(f"{name} {version(name)}" for name in names))]),
         ]
     )
 
