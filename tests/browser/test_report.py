@@ -244,6 +244,16 @@ def test_selecting_a_row_redraws_the_rank_map(opened: Open) -> None:
                 )
 
 
+def test_the_commands_of_a_row_are_about_it(opened: Open) -> None:
+    with opened("--profile", "megatron", *SMALL) as page:
+        said = page.locator("#selected-facts pre").all_text_contents()
+        assert [text.split()[:4] for text in said[:2]] == [
+            ["parsolve", verb, "--profile", "megatron"] for verb in ("check", "layout")
+        ]
+        for text in said[:2]:
+            assert cli(*text.split()[1:]).code == 0
+
+
 def test_hovering_a_gpu_says_its_group(opened: Open) -> None:
     with opened(*SMALL) as page:
         canvas = page.locator("#ranks-map")

@@ -237,12 +237,12 @@ def test_what_is_rejected_is_counted_by_the_rule_that_says_so_first() -> None:
     assert "src/distributed/parallelism_config.py" in text
 
 
-def row(page: Text, place: int) -> str:
+def row(page: Text, place: int, verb: str = "check") -> str:
     """The command that checks a row, as the page puts it together."""
-    data = page.data
+    data, said = page.data, page.data["command"]
     own = data["options"][place]
     parts = (
-        data["check"]["before"], f"--world {data['worlds'][place]}", data["check"]["after"],
+        said["program"], verb, said["before"], f"--world {data['worlds'][place]}", said["after"],
         data["everywhere"], "" if own == "(defaults)" else own,
     )  # fmt: skip
     return " ".join(part for part in parts if part)
@@ -304,7 +304,7 @@ def test_groups_and_what_they_send_are_those_of_the_layout() -> None:
     data = page.data["layout"]
     assert set(data["unknown"]) == {""}
     for place in range(0, len(data["traffic"]), 9):
-        asked = shlex.split(row(page, place).replace("parsolve check", "parsolve layout"))[1:]
+        asked = shlex.split(row(page, place, "layout"))[1:]
         kinds = cli(*asked, "--format", "json").data["kinds"]
         sent = {kind["name"]: kind["traffic"] for kind in kinds if "traffic" in kind}
         assert data["traffic"][place] == sent

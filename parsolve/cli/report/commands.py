@@ -30,13 +30,14 @@ class Said:
         """The command line that makes the page, with what the environment adds to it."""
         return f"{self._environment()}{join(['parsolve', 'report', *self.arguments])}"
 
-    def check(self, own: Container[str]) -> dict[str, str]:
-        """The command that checks a configuration: ``before`` its world, and ``after`` it.
+    def of_row(self, own: Container[str]) -> dict[str, str]:
+        """Commands about a configuration, in pieces: the verb follows the ``program``.
 
-        The options by which the configuration differs from the defaults are to be added, and
-        those of the fields that are its ``own``.
+        Then come what stands ``before`` the world and ``after`` it. The options by which the
+        configuration differs from the defaults are to be added, and those of the fields that are
+        its ``own``.
         """
-        named = "" if self.profile.name == DEFAULT_PROFILE else f" --profile {self.profile.name}"
+        named = "" if self.profile.name == DEFAULT_PROFILE else f"--profile {self.profile.name}"
         shared = [
             f"--{name} {quote(value)}"
             for name, value in (("model", self.model), ("gpu", self.gpu))
@@ -47,7 +48,8 @@ class Said:
             if field.role not in CHOSEN and name not in own:
                 shared.append(option(field, field.parse(value)))
         return {
-            "before": f"{self._environment()}parsolve check{named}",
+            "program": f"{self._environment()}parsolve",
+            "before": named,
             "after": " ".join(shared),
         }
 

@@ -6,9 +6,9 @@ function drawFacts(row) {
   find("selected-here").replaceChildren(codeOf(named(row)));
   const world = `--world ${worldOf(row)}`;
   const own = optionsOf(row) === "(defaults)" ? "" : optionsOf(row);
-  const {before, after} = data.check;
-  const question = [world, after, data.everywhere, own].filter(Boolean).join(" ");
-  const asked = (verb) => commandLine(`${before.replace("parsolve check", `parsolve ${verb}`)} ${question}`);
+  const {program, before, after} = data.command;
+  const asked = (verb) => commandLine(
+    [program, verb, before, world, after, data.everywhere, own].filter(Boolean).join(" "));
   const numbers = data.columns.filter((column) => column.table)
     .map((column) => `${column.heading} ${shown(column, valueOf(column, row))}`).join(", ");
   find("selected-facts").replaceChildren(...pairs([

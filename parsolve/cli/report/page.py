@@ -267,7 +267,7 @@ def _data(report: Report) -> dict[str, object]:
         "timelines": details.timelines(rows),
         "warnings": details.warnings(rows),
         "launch": details.launches(rows),
-        "check": report.said.check(rows.unlike),
+        "command": report.said.of_row(rows.unlike),
         "specs": {
             "comparison": charts.comparison(),
             "memory": charts.memory(),
