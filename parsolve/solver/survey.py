@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
@@ -38,7 +38,6 @@ class Survey:
     """
 
     configs: tuple[Config, ...]
-    scores: tuple[Scores, ...]
     count: int
     counted: bool = True
     certificate: Certificate | None = None
@@ -81,7 +80,6 @@ def survey(query: Query, *, limit: int, deadline: Deadline) -> Survey:
             Config(query.profile, query.completed(world, query.free, chosen))
             for _, world, chosen, _ in shown
         ),
-        scores=tuple(scores for *_, scores in shown),
         count=count,
         counted=cut.value is None,
         certificate=proof,
@@ -142,7 +140,6 @@ class Refusals:
     knobs: int
     searched: tuple[str, ...]
     candidates: int
-    accepted: int
     refusals: tuple[Refusal, ...]
 
 
@@ -150,7 +147,7 @@ def refusals(query: Query, deadline: Deadline) -> Refusals:
     """Judge the candidates of the query's first world. Raises `TimedOut`."""
     profile, world = query.profile, query.worlds[0]
     knobs, candidates = _candidates(query, world)
-    judged = accepted = 0
+    judged = 0
     counts: dict[str, int] = {}
     simplest: dict[str, Values] = {}
     for values in candidates():
@@ -160,7 +157,6 @@ def refusals(query: Query, deadline: Deadline) -> Refusals:
         judged += 1
         refused_by = _refused_by(query, values)
         if not refused_by:
-            accepted += 1
             continue
         counts[refused_by] = counts.get(refused_by, 0) + 1
         simplest.setdefault(refused_by, values)
@@ -170,7 +166,6 @@ def refusals(query: Query, deadline: Deadline) -> Refusals:
         knobs=knobs,
         searched=query.free,
         candidates=judged,
-        accepted=accepted,
         refusals=tuple(
             Refusal(
                 config=(config := Config(profile, simplest[name])),
@@ -218,6 +213,3 @@ def _count(others: dict[str, list[Anything]], knobs: int) -> int:
         for place in range(knobs, 0, -1):
             ways[place] += ways[place - 1] * len(values)
     return ways[knobs]
-
-
-__all__: Sequence[str] = ["Refusal", "Refusals", "Survey", "refusals", "survey"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -144,12 +144,12 @@ def report(
             )
     from parsolve.cli.report.page import page  # noqa: PLC0415
 
-    answer: Any = made.answer
-    kind = f" ({ask}: {answer.answer})"
+    answer = made.answer.answer
+    kind = f" ({ask}: {answer})"
     write_to(output, lambda stream: stream.write(page(made)), kind)
     if is_standard(output):
         sys.stderr.write(f"parsolve: wrote standard output{kind}\n")
-    raise typer.Exit(EXIT[answer.answer])
+    raise typer.Exit(EXIT[answer])
 
 
 def _meant(

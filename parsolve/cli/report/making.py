@@ -33,7 +33,7 @@ def checked(
     """The verdict on one configuration, among the valid ones of the same cluster."""
     config = profile.config({profile.world: world, **facts})
     answer = check(config, shown_repairs=SHOWN_REPAIRS if shown_repairs is None else shown_repairs)
-    marked = [Row(config, "asked" if answer.answer == "accepted" else "rejected")]
+    marked = [Row(config, "asked")]
     if isinstance(answer, Rejected):
         marked = [Row(config, "rejected", accepted=False)]
         marked += _rows(profile, "nearest", (repair.config for repair in answer.repairs or ()))

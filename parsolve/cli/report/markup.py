@@ -37,12 +37,7 @@ def tag(name: str, *content: str | Iterable[str], **attributes: str | bool) -> M
     )
     if name in VOID:
         return Markup(f"<{name}{written}>")
-    return Markup(f"<{name}{written}>{markup(content_of(content))}</{name}>")
-
-
-def content_of(content: Iterable[str | Iterable[str]]) -> Iterable[Markup]:
-    """Each piece of an element's content as markup."""
-    return map(markup, content)
+    return Markup(f"<{name}{written}>{markup(map(markup, content))}</{name}>")
 
 
 def script_json(value: object) -> Markup:

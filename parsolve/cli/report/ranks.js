@@ -2,7 +2,7 @@
 
 const MOST_DRAWN = 16384;
 const map = find("ranks-map");
-const ranks = {groupings: [], grouping: null, wanted: "", rank: 0, world: 0, cells: null, size: 0};
+const ranks = {groupings: [], grouping: null, wanted: "", rank: 0, world: 0};
 
 /** Values that the groups of a row are made of. */
 const knownOf = (row) => ({...data.layout.base, ...data.layout.changed[row]});
