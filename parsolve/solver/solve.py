@@ -125,11 +125,11 @@ class Listing:
                 yield solution(query, world, chosen)
         before = time.monotonic()
         proved, shapes = whole(query.narrow, self.deadline)
-        claim = f"nothing valid lies outside this list{_computed(shapes)}"
+        claim = f"nothing valid lies outside this list{computed(shapes)}"
         self._certified(claim, proved, time.monotonic() - before)
 
 
-def _computed(shapes: int) -> str:
+def computed(shapes: int) -> str:
     """How a claim goes on where bounds and conditions were evaluated, not encoded."""
     many = f"the {shapes:,} shapes" if shapes != 1 else "the one shape"
     return (
@@ -320,7 +320,7 @@ def best(
             started = time.monotonic()
             proved, shapes = whole(_at_least_as_good(relevant, rows), deadline)
             seconds = time.monotonic() - started
-            claim += _computed(shapes)
+            claim += computed(shapes)
         proof = certificate(query, claim, proved=proved, seconds=seconds, deadline=deadline)
     except TimedOut:
         rows.sort(key=lambda row: row.order)

@@ -16,7 +16,7 @@ from parsolve.solver.check import violation
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.query import Query
 from parsolve.solver.search import Cut, search
-from parsolve.solver.solve import certificate, whole
+from parsolve.solver.solve import certificate, computed, whole
 
 Scores = tuple[int | None, ...]
 """What a configuration reaches in each objective; None where that is unknown."""
@@ -105,10 +105,11 @@ def _low_first(score: int | None) -> float:
 
 def _proof(query: Query, deadline: Deadline) -> Certificate:
     started = time.monotonic()
-    proved, _ = whole(query.narrow, deadline)
+    proved, shapes = whole(query.narrow, deadline)
+    suffix = "" if query.narrow is query else computed(shapes)
     return certificate(
         query,
-        "nothing valid lies outside this list",
+        f"nothing valid lies outside this list{suffix}",
         proved=proved,
         seconds=time.monotonic() - started,
         deadline=deadline,

@@ -144,7 +144,7 @@ def test_a_ranking_has_all_that_a_search_finds_and_all_that_is_valid() -> None:
     data = page.data
     assert data["marks"].count("best") == found["count"]
     assert len(data["options"]) == listed["count"]
-    assert "Z3 proved that no other is" in page.by_id["configurations"]
+    assert "Z3: nothing valid lies outside this list; for every cl" in page.by_id["configurations"]
     dp = next(c for c in data["columns"] if c["name"] == "data_parallel_size")["values"]
     assert dp == sorted(dp, reverse=True)
     assert words(found["certificate"]["claim"]) in words(page.by_id["answer"])
@@ -218,6 +218,13 @@ def test_a_limit_keeps_the_best_and_says_so() -> None:
 def test_warnings_stand_beside_the_answer() -> None:
     _, page = report("--world", "16", "--gpus-per-node", "8")
     assert "dense-assumed" in page.by_id["answer"]
+
+
+def test_a_list_says_what_was_evaluated_and_not_encoded() -> None:
+    model = ("--model", "gpt-oss-20b", "--gpu", "h100", "--max-length", "4096")
+    _, page = report(*HALO, *model)
+    claim = "Z3: nothing valid lies outside this list; bounds, and what is asked of memory, were"
+    assert claim in words(page.by_id["configurations"])
 
 
 def test_each_row_has_the_warnings_of_its_check() -> None:

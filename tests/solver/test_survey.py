@@ -62,6 +62,8 @@ def test_a_survey_is_the_listing_in_order(question: Any) -> None:  # noqa: ANN40
     assert found.count == len(configs) == listed.count
     assert all(dict(each.config) in configs for each in listed.solutions)
     assert found.complete
+    assert found.certificate is not None
+    assert found.certificate.claim == listed.certificate.claim
     keys = [reached(query, config) for config in found.configs]
     assert any(keys)
     assert keys == sorted(keys)
@@ -81,6 +83,11 @@ def test_a_bound_on_memory_holds_for_all() -> None:
     totals = [each.bytes["total"] for each in used if each is not None]
     assert found.complete
     assert totals == sorted(totals)
+    listed: Any = solutions(of_model())
+    assert len([*listed.solutions]) == found.count
+    assert found.certificate is not None
+    assert found.certificate.claim == listed.certificate.claim
+    assert "were evaluated on every configuration" in found.certificate.claim
     assert all(each is not None and each.state != "over" for each in used)
 
 

@@ -16,7 +16,16 @@ from parsolve.cli.report.answers import details as answer_details
 from parsolve.cli.report.commands import Said
 from parsolve.cli.report.markup import Markup, markup, script_json, tag
 from parsolve.cli.report.rows import Rows, columns
-from parsolve.cli.wording import CHOSEN, cluster, differences, gpus, model_facts, option, rule_facts
+from parsolve.cli.wording import (
+    CHOSEN,
+    certificate_words,
+    cluster,
+    differences,
+    gpus,
+    model_facts,
+    option,
+    rule_facts,
+)
 from parsolve.constraints.javascript import PRELUDE, groupings_source
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.query import Query
@@ -185,8 +194,8 @@ def _statement(report: Report) -> Markup:
         )
     elif survey.count > shown:
         said = f"{count}; the table has the best {shown:,} of them. --limit changes how many."
-    elif survey.complete:
-        said = f"{count}, and Z3 proved that no other is within the values searched."
+    elif survey.certificate is not None and survey.complete:
+        said = f"{count}. {certificate_words(survey.certificate, timed=False)}."
     else:
         said = f"{count} of what was searched; Z3 did not decide whether any other is."
     rest = ""
