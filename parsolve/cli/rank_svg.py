@@ -23,18 +23,14 @@ from parsolve.cli.rank_grid import (
     shown,
 )
 from parsolve.cli.rank_layout import crossing, headline, how_many, sent
+from parsolve.cli.svg import BLUE, DIGIT, GREEN, PAD, canvas, leaf, style_sheet, written
 from parsolve.solver.answer import GroupKind, RankLayout, RankPlace
 
-NAMESPACE = "http://www.w3.org/2000/svg"
-
-PAD, BETWEEN = 16, 28
-"""Space around all, and between grids, in pixels."""
+BETWEEN = 28
+"""Space between grids in pixels."""
 
 BOX, ROW, LINE = 20, 24, 18
 """Height of a box, of a row of boxes and of a line of text, in pixels."""
-
-DIGIT = 7
-"""Pixels of a digit."""
 
 WIDEST = 1200
 """Pixels of grids beside each other, at most."""
@@ -45,18 +41,12 @@ CELLS = 32
 MOST_ROWS, MOST_BOXES = 64, 4096
 """Rows of a grid, and boxes of all grids together, at most."""
 
-COLOURS = {
-    "page": ("#ffffff", "#0d1117"),
-    "text": ("#1b1f24", "#e6edf3"),
-    "line": ("#57606a", "#8b949e"),
-    "mark": ("#cf222e", "#ff7b72"),
-}
-"""Colours on a light and on a dark page."""
+COLOURS = {"line": ("#57606a", "#8b949e"), "mark": ("#cf222e", "#ff7b72")}
 
 FILLS = (
-    ("#9ecbff", "#1f5fa8"),
+    BLUE,
     ("#ffd8a8", "#8a5a12"),
-    ("#a6e3b8", "#1f7a3d"),
+    GREEN,
     ("#e2c5ff", "#6a3fa0"),
     ("#ffb3ba", "#9a3040"),
     ("#b8f0f0", "#17707a"),
@@ -123,27 +113,14 @@ def svg(answer: RankLayout, marked: Sequence[RankPlace] = ()) -> str:
     top = PAD + 2 * LINE
     width = 2 * PAD + max(wide, *((DIGIT + 0.5) * len(text) for text in texts))
     height = top + high + LINE * len(notes) + PAD
-    root = ET.Element(
-        "svg",
-        xmlns=NAMESPACE,
-        viewBox=f"0 0 {width:.0f} {height}",
-        width=f"{width:.0f}",
-        height=str(height),
-        role="img",
-        attrib={"aria-labelledby": "title description"},
-    )
-    _leaf(root, "title", title, id="title")
-    _leaf(root, "desc", f"{about}. {' '.join(notes)}", id="description")
-    _leaf(root, "style", _style())
-    _leaf(root, "rect", width="100%", height="100%", attrib={"class": "page"})
-    _leaf(root, "text", title, x=str(PAD), y=str(PAD + 10), attrib={"class": "head"})
+    root = canvas(title, f"{about}. {' '.join(notes)}", _style(), f"{width:.0f}", str(height))
+    leaf(root, "text", title, x=str(PAD), y=str(PAD + 10), attrib={"class": "head"})
     for grid, (x, y) in zip(grids, places, strict=True):
         group = ET.SubElement(root, "g", transform=f"translate({x} {top + y})")
         _draw(group, answer, grid, marked)
     for place, note in enumerate(notes):
-        _leaf(root, "text", note, x=str(PAD), y=str(top + high + LINE * place + 6))
-    ET.indent(root, " ")
-    return ET.tostring(root, encoding="unicode") + "\n"
+        leaf(root, "text", note, x=str(PAD), y=str(top + high + LINE * place + 6))
+    return written(root)
 
 
 def _sent(same: Sequence[GroupKind]) -> list[str]:
@@ -171,14 +148,14 @@ def _draw(group: ET.Element, answer: RankLayout, grid: _Grid, marked: Sequence[R
     """Title, rows and what is left out between them."""
     looks = _looks(grid.panel.kind, marked)
     for line, text in enumerate(grid.head):
-        _leaf(group, "text", text, y=str(LINE * line + 10), attrib=_class("head", line == 0))
+        leaf(group, "text", text, y=str(LINE * line + 10), attrib=_class("head", line == 0))
     top = grid.top
     for place, row in enumerate(grid.rows):
         if place == grid.before:
-            _leaf(group, "text", "...", y=str(top + 15))
+            leaf(group, "text", "...", y=str(top + 15))
             top += ROW
         label = _label(answer, row, first=place in {0, grid.before})
-        _leaf(group, "text", label, y=str(top + 15))
+        leaf(group, "text", label, y=str(top + 15))
         for rank in range(row.first, row.end):
             x = grid.label + (rank - row.first) * grid.box
             _box(group, answer, grid, rank, (x, top), looks.get(rank, ""))
@@ -212,14 +189,14 @@ def _box(
     group = ET.SubElement(parent, "g")
     leaves = {ACROSS_DOMAINS: "; it leaves its NVLink domain", ACROSS_NODES: "; it leaves its node"}
     sign = each.signs[number] if each.signs else each.sign
-    _leaf(
+    leaf(
         group,
         "title",
         f"rank {rank}: position {position} in group {number} of {each.names}"
         f"{leaves.get(sign, '')}; node {rank // answer.gpus_per_node}, NVLink domain "
         f"{rank // answer.nvlink_domain_size}",
     )
-    _leaf(
+    leaf(
         group,
         "rect",
         x=str(x + 1),
@@ -229,12 +206,12 @@ def _box(
         attrib={"class": f"f{number % len(FILLS)} {look}".rstrip()},
     )
     middle = {"x": str(x + grid.box // 2), "y": str(y + 14), "class": "n"}
-    _leaf(group, "text", each.cell(rank)[0].strip(), attrib=middle)
+    leaf(group, "text", each.cell(rank)[0].strip(), attrib=middle)
 
 
 def _line(parent: ET.Element, start: tuple[int, int], end: tuple[int, int]) -> None:
     (x1, y1), (x2, y2) = start, end
-    _leaf(parent, "line", x1=str(x1), y1=str(y1), x2=str(x2), y2=str(y2))
+    leaf(parent, "line", x1=str(x1), y1=str(y1), x2=str(x2), y2=str(y2))
 
 
 def _is_wide(answer: RankLayout) -> bool:
@@ -273,34 +250,13 @@ def _notes(answer: RankLayout, undrawn: Sequence[str], left_out: int) -> list[st
 
 
 def _style() -> str:
+    framed = (
+        "g .with, g .own { stroke: var(--mark); stroke-width: 2 }",
+        "g .own { stroke-width: 4 }",
+    )
     fills = {f"f{place}": pair for place, pair in enumerate(FILLS)}
-    pairs = {**COLOURS, **fills}
-    light, dark = (
-        "; ".join(f"--{name}: {pair[side]}" for name, pair in pairs.items()) for side in (0, 1)
-    )
-    return (
-        "text { font: 12px system-ui, sans-serif; fill: var(--text) }\n"
-        ".head { font-weight: 600 }\n"
-        ".n { text-anchor: middle; font-size: 11px }\n"
-        ".page { fill: var(--page) }\n"
-        "line { stroke: var(--line); stroke-width: 2 }\n"
-        + "".join(f".{name} {{ fill: var(--{name}) }}\n" for name in fills)
-        + "g .with, g .own { stroke: var(--mark); stroke-width: 2 }\n"
-        "g .own { stroke-width: 4 }\n"
-        f":root {{ color-scheme: light dark; {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
-    )
+    return style_sheet(COLOURS, fills, framed, line="; stroke-width: 2")
 
 
 def _class(name: str, wanted: bool) -> dict[str, str]:
     return {"class": name} if wanted else {}
-
-
-def _leaf(
-    parent: ET.Element,
-    tag: str,
-    text: str = "",
-    attrib: dict[str, str] | None = None,
-    **more: str,
-) -> None:
-    ET.SubElement(parent, tag, {**more, **(attrib or {})}).text = text or None

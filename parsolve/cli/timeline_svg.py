@@ -6,26 +6,21 @@ say is also in the legend and in the tooltip of every box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
+from parsolve.cli.svg import BLUE, DIGIT, GREEN, PAD, canvas, leaf, style_sheet, written
 from parsolve.cli.timeline import sizes, time
 from parsolve.solver.answer import Item, Schedule
 
-NAMESPACE = "http://www.w3.org/2000/svg"
-
-ROW, BOX, PAD = 26, 20, 16
-"""Height of a row and of its boxes, and the space around all, in pixels."""
+ROW, BOX = 26, 20
+"""Height of a row and of its boxes in pixels."""
 
 LABEL = 64
 """Pixels left of the timeline."""
 
 NARROW, WIDEST = 20, 12_000
 """Pixels of the shortest piece of work, and of the whole timeline at most."""
-
-DIGIT = 7
-"""Pixels of a digit."""
 
 BETWEEN_MARKS = 60
 """Pixels between two numbers of the axis, at least."""
@@ -39,22 +34,17 @@ MOST_ALIKE = 3
 LEGEND_ROW = 22
 """Height of a row of the legend in pixels."""
 
-Colours: TypeAlias = Mapping[str, str | tuple[str, ...]]
-
-LIGHT: Colours = {
-    "page": "#ffffff",
-    "text": "#1b1f24",
-    "line": "#d0d7de",
-    "f": ("#9ecbff", "#5fa8f5", "#c8e1ff", "#7fb9f7"),
-    "b": ("#a6e3b8", "#64c283", "#cdf0d7", "#84d29d"),
+FILLS = {
+    "f0": BLUE,
+    "f1": ("#5fa8f5", "#15467f"),
+    "f2": ("#c8e1ff", "#2f78cc"),
+    "f3": ("#7fb9f7", "#1a5293"),
+    "b0": GREEN,
+    "b1": ("#64c283", "#155a2c"),
+    "b2": ("#cdf0d7", "#2a9850"),
+    "b3": ("#84d29d", "#196a35"),
 }
-DARK: Colours = {
-    "page": "#0d1117",
-    "text": "#e6edf3",
-    "line": "#30363d",
-    "f": ("#1f5fa8", "#15467f", "#2f78cc", "#1a5293"),
-    "b": ("#1f7a3d", "#155a2c", "#2a9850", "#196a35"),
-}
+"""Shades of forwards and of backwards, on a light and on a dark page."""
 
 
 def svg(answer: Schedule) -> str:
@@ -68,52 +58,40 @@ def svg(answer: Schedule) -> str:
     chart = PAD + 36
     below = chart + ROW * answer.pp
     height = below + 48 + LEGEND_ROW * (len(entries) + 1)
-    root = ET.Element(
-        "svg",
-        xmlns=NAMESPACE,
-        viewBox=f"0 0 {_short(width)} {height}",
-        width=_short(width),
-        height=str(height),
-        role="img",
-        attrib={"aria-labelledby": "title description"},
-    )
     share = answer.bubble.of_step
     about = (
         f"{time(answer, answer.total_time)} units a step, {time(answer, answer.ideal_time)} of "
         f"work; bubble {share.numerator}/{share.denominator} of the step "
         f"({share.numerator / share.denominator:.1%})"
     )
-    _leaf(root, "title", title, id="title")
-    _leaf(root, "desc", f"{about}. One row for each rank, time to the right.", id="description")
-    _leaf(root, "style", _style())
-    _leaf(root, "rect", width="100%", height="100%", attrib={"class": "page"})
-    _leaf(root, "text", title, x=str(PAD), y=str(PAD + 8), attrib={"class": "head"})
-    _leaf(root, "text", about, x=str(PAD), y=str(PAD + 26))
+    said = f"{about}. One row for each rank, time to the right."
+    root = canvas(title, said, _style(), _short(width), str(height))
+    leaf(root, "text", title, x=str(PAD), y=str(PAD + 8), attrib={"class": "head"})
+    leaf(root, "text", about, x=str(PAD), y=str(PAD + 26))
     left = PAD + LABEL
     _axis(root, answer, scale, (left, chart, below))
     for rank in answer.ranks:
         top = chart + ROW * rank.rank + (ROW - BOX) // 2
-        _leaf(root, "text", f"rank {rank.rank}", x=str(PAD), y=str(top + 14))
+        leaf(root, "text", f"rank {rank.rank}", x=str(PAD), y=str(top + 14))
         row = ET.SubElement(root, "g", transform=f"translate({left} {top})")
         for item in rank.items:
             _box(row, answer, rank.rank, item, scale)
     _legend(root, entries, below + 40)
-    ET.indent(root, " ")
-    return ET.tostring(root, encoding="unicode") + "\n"
+    return written(root)
 
 
 def _box(row: ET.Element, answer: Schedule, rank: int, item: Item, scale: float) -> None:
     kind = "forward" if item.kind == "F" else "backward"
     chunk = f", chunk {item.chunk}" if answer.virtual_stages > 1 else ""
     group = ET.SubElement(row, "g")
-    _leaf(
+    leaf(
         group,
         "title",
         f"{kind} of micro-batch {item.microbatch}{chunk} on rank {rank}: "
         f"{time(answer, item.start)} to {time(answer, item.end)} units",
     )
     wide = (item.end - item.start) * scale
-    _leaf(
+    leaf(
         group,
         "rect",
         x=_short(item.start * scale),
@@ -123,7 +101,7 @@ def _box(row: ET.Element, answer: Schedule, rank: int, item: Item, scale: float)
     )
     if wide >= DIGIT * len(str(item.microbatch)) + 2:
         middle = _short(item.start * scale + wide / 2)
-        _leaf(group, "text", str(item.microbatch), x=middle, y="14", attrib={"class": "n"})
+        leaf(group, "text", str(item.microbatch), x=middle, y="14", attrib={"class": "n"})
 
 
 def _axis(root: ET.Element, answer: Schedule, scale: float, place: tuple[int, int, int]) -> None:
@@ -133,9 +111,9 @@ def _axis(root: ET.Element, answer: Schedule, scale: float, place: tuple[int, in
     step = next(step for step in _round_numbers() if step * unit >= BETWEEN_MARKS)
     for mark in range(0, answer.total_time // answer.ticks_per_unit + 1, step):
         x = _short(left + mark * unit)
-        _leaf(root, "line", x1=x, x2=x, y1=str(top), y2=str(bottom + 4))
-        _leaf(root, "text", f"{mark:,}", x=x, y=str(bottom + 18), attrib={"class": "n"})
-    _leaf(root, "text", "units", x=str(PAD), y=str(bottom + 18))
+        leaf(root, "line", x1=x, x2=x, y1=str(top), y2=str(bottom + 4))
+        leaf(root, "text", f"{mark:,}", x=x, y=str(bottom + 18), attrib={"class": "n"})
+    leaf(root, "text", "units", x=str(PAD), y=str(bottom + 18))
 
 
 def _legend(root: ET.Element, entries: Sequence[Sequence[tuple[str, str]]], top: int) -> None:
@@ -144,11 +122,11 @@ def _legend(root: ET.Element, entries: Sequence[Sequence[tuple[str, str]]], top:
         x, y = PAD, top + LEGEND_ROW * row
         for look, text in looks:
             box = {"x": str(x), "y": str(y), "width": "14", "height": "14", "class": look}
-            _leaf(root, "rect", attrib=box)
-            _leaf(root, "text", text, x=str(x + 20), y=str(y + 12))
+            leaf(root, "rect", attrib=box)
+            leaf(root, "text", text, x=str(x + 20), y=str(y + 12))
             x += _legend_width(text)
     below = top + LEGEND_ROW * len(entries) + 12
-    _leaf(root, "text", "The number is the micro-batch.", x=str(PAD), y=str(below))
+    leaf(root, "text", "The number is the micro-batch.", x=str(PAD), y=str(below))
 
 
 def _legend_entries(virtual_stages: int) -> list[list[tuple[str, str]]]:
@@ -176,32 +154,7 @@ def _look(kind: str, chunk: int) -> str:
 
 
 def _style() -> str:
-    return (
-        "text { font: 12px system-ui, sans-serif; fill: var(--text) }\n"
-        ".head { font-weight: 600 }\n"
-        ".n { text-anchor: middle; font-size: 11px }\n"
-        ".page { fill: var(--page) }\n"
-        "line { stroke: var(--line) }\n"
-        "g rect { stroke: var(--page) }\n"
-        + "".join(
-            f".{kind}{shade} {{ fill: var(--{kind}{shade}) }}\n"
-            for kind in "fb"
-            for shade in range(SHADES)
-        )
-        + f":root {{ color-scheme: light dark; {_variables(LIGHT)} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ {_variables(DARK)} }} }}\n"
-    )
-
-
-def _variables(colours: Colours) -> str:
-    """Colours as CSS variables; several of a name are numbered."""
-    pairs = []
-    for name, colour in colours.items():
-        if isinstance(colour, str):
-            pairs.append(f"--{name}: {colour}")
-        else:
-            pairs += [f"--{name}{shade}: {one}" for shade, one in enumerate(colour)]
-    return "; ".join(pairs)
+    return style_sheet({"line": ("#d0d7de", "#30363d")}, FILLS, ["g rect { stroke: var(--page) }"])
 
 
 def _round_numbers() -> Iterator[int]:
@@ -214,13 +167,3 @@ def _round_numbers() -> Iterator[int]:
 def _short(number: float) -> str:
     """At most two decimals."""
     return f"{number:.2f}".rstrip("0").rstrip(".")
-
-
-def _leaf(
-    parent: ET.Element,
-    tag: str,
-    text: str = "",
-    attrib: dict[str, str] | None = None,
-    **more: str,
-) -> None:
-    ET.SubElement(parent, tag, {**more, **(attrib or {})}).text = text or None
