@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -60,10 +62,25 @@ def write_to(output: str | None, write: Callable[[TextIO], object], about: str =
     text = io.StringIO()
     write(text)
     try:
-        # an argument may hold bytes that are no text
-        Path(output).write_text(
-            text.getvalue(), encoding="utf-8", errors="backslashreplace", newline="\n"
-        )
+        _replace(Path(output), text.getvalue())
     except OSError as error:
         raise FileError(f"cannot write {output}: {error.strerror or error}") from None
     sys.stderr.write(f"parsolve: wrote {output}{about}\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write all of a file or nothing: what was there stays until the new text is whole."""
+    # an argument may hold bytes that are no text
+    content = text.encode("utf-8", "backslashreplace")
+    if path.exists() and not path.is_file():  # a device, a pipe
+        path.write_bytes(content)
+        return
+    target = path.resolve()
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        beside.write_bytes(content)
+        if target.exists():
+            shutil.copymode(target, beside)
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
