@@ -244,6 +244,16 @@ def test_selecting_a_row_redraws_the_rank_map(opened: Open) -> None:
                 )
 
 
+def test_a_huge_cluster_has_a_sentence_and_no_map(opened: Open) -> None:
+    huge = ("check", "--world", "1000000000", "--gpus-per-node", "8", "--ep", "8")
+    with opened(*huge, "--repairs", "0", "--limit", "2") as page:
+        expect(page.locator("#ranks-words")).to_contain_text("a world of 1,000,000,000")
+        expect(page.locator("#ranks-map")).not_to_be_visible()
+        facts = page.locator("#selected-facts dt").all_text_contents()
+        assert "check it" in facts
+        assert "its groups" not in facts
+
+
 def test_the_commands_of_a_row_are_about_it(opened: Open) -> None:
     with opened("--profile", "megatron", *SMALL) as page:
         said = page.locator("#selected-facts pre").all_text_contents()

@@ -324,6 +324,16 @@ def test_groups_that_are_not_known_say_why() -> None:
     assert "the configuration is rejected" in page.data["layout"]["unknown"][0]
 
 
+def test_the_groups_of_a_huge_cluster_are_refused_as_in_the_terminal() -> None:
+    huge = ("--world", "16000000", "--gpus-per-node", "8", "--ep", "8")
+    _, page = report("check", *huge, "--repairs", "0", "--limit", "2")
+    said = "the groups of at most 131,072 GPUs are told"
+    assert said in page.data["layout"]["unknown"][0]
+    done = cli(*shlex.split(row(page, 0, "layout"))[1:])
+    assert done.code == 2
+    assert said in done.err
+
+
 def test_launch_lines_are_those_of_the_terminal() -> None:
     _, page = report(*HALO)
     found = cli("solve", *HALO).out

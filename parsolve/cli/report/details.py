@@ -15,7 +15,7 @@ from parsolve.constraints.formula import fields_of
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.answer import Schedule
 from parsolve.solver.check import cautions
-from parsolve.solver.layout import traffic, unsaid
+from parsolve.solver.layout import MOST_RANKS, traffic, unsaid
 from parsolve.solver.memory import missing, usage
 from parsolve.solver.pipeline.planned import Plan, plan
 
@@ -86,6 +86,9 @@ def _unknown_groups(row: Row) -> str:
     profile = row.config.profile
     if not profile.layout.kinds:
         return f"the {profile.name} profile does not say which ranks form which group"
+    world = row.config[profile.world]
+    if world > MOST_RANKS:
+        return f"the groups of at most {MOST_RANKS:,} GPUs are told, this is a world of {world:,}"
     return unsaid(row.config)
 
 

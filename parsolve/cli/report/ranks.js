@@ -153,6 +153,13 @@ function placeWords(rank) {
 
 const MOST_MEMBERS = 64;
 
+/** Blocks of so many ranks in which a group has members; no member is kept. */
+function spanOf(g, index, width) {
+  const blocks = new Set();
+  for (let place = 0; place < g.size; place += 1) blocks.add(Math.floor(g.member(index, place) / width));
+  return blocks.size;
+}
+
 function showRank(rank) {
   const {grouping: g} = ranks;
   ranks.rank = rank;
@@ -160,8 +167,7 @@ function showRank(rank) {
   const index = g.index(rank);
   const members = Array.from({length: Math.min(g.size, MOST_MEMBERS)}, (_, place) => g.member(index, place));
   const more = g.size > MOST_MEMBERS ? ` and ${g.size - MOST_MEMBERS} more` : "";
-  const everyone = Array.from({length: g.size}, (_, place) => g.member(index, place));
-  const spread = (width) => new Set(everyone.map((each) => Math.floor(each / width))).size;
+  const spread = (width) => spanOf(g, index, width);
   const nodes = spread(ranks.node), domains = spread(ranks.domain);
   find("ranks-group").textContent = `${placeWords(rank)}. Members: ${members.join(", ")}${more}. ` +
     `The group spans ${nodes} node${nodes === 1 ? "" : "s"} and ${domains} NVLink domain${domains === 1 ? "" : "s"}.`;
