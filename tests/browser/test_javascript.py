@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import TYPE_CHECKING
 from typing import Any as Anything
 
@@ -92,6 +93,14 @@ def test_division_rounds_down_as_in_python(blank: Page, divisor: int) -> None:
     text = f"{javascript.PRELUDE} return numbers.map((n) => [div(n, {divisor}), mod(n, {divisor})])"
     found = blank.evaluate(f"(numbers) => {{ {text} }}", numbers)
     assert found == [[n // divisor, n % divisor] for n in numbers]
+
+
+def test_two_decimals_are_those_of_python(blank: Page) -> None:
+    script = files("parsolve.cli.report").joinpath("state.js").read_text(encoding="utf-8")
+    line = next(line for line in script.splitlines() if line.startswith("const fixed"))
+    numbers = [n / 16 for n in range(-200, 2000)] + [n / 1000 for n in range(4000)]
+    found = blank.evaluate(f"(numbers) => {{ {line} return numbers.map(fixed); }}", numbers)
+    assert found == [f"{number:.2f}" for number in numbers]
 
 
 CLUSTERS = [

@@ -27,7 +27,7 @@ function drawMemory(row) {
   const share = (size) => `${(100 * size / (limit || total)).toFixed(1)}%`;
   room.replaceChildren(makeTable("Parts at the moment when most is in use",
     ["part", "GiB", limit ? "of the GPU" : "of the total", "how it is computed"],
-    [...parts.map((part) => [part.name, (part.size / GIB).toFixed(2), share(part.size), part.how]),
-      ["total", (total / GIB).toFixed(2), share(total), ""],
-      ...(limit ? [["GPU", (limit / GIB).toFixed(2), "100.0%", ""]] : [])]));
+    [...parts.map((part) => [part.name, fixed(part.size / GIB), share(part.size), part.how]),
+      ["total", fixed(total / GIB), share(total), ""],
+      ...(limit ? [["GPU", fixed(limit / GIB), "100.0%", ""]] : [])]));
 }

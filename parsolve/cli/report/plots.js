@@ -141,8 +141,7 @@ const MOST_NAMES = 5;
 function wordsOf(point) {
   const names = point.rows.slice(0, MOST_NAMES).map(named);
   if (point.rows.length > MOST_NAMES) names.push(`and ${point.rows.length - MOST_NAMES} more`);
-  const number = (value) => Number.isInteger(value) ? value : value.toFixed(2);
-  return [`${headingOf(axes.x)} ${number(point.x)}, ${headingOf(axes.y)} ${number(point.y)}`, ...names].join("\n");
+  return [`${headingOf(axes.x)} ${shownNumber(point.x)}, ${headingOf(axes.y)} ${shownNumber(point.y)}`, ...names].join("\n");
 }
 
 /** Sizes that double lie evenly apart on a logarithmic scale. */
@@ -205,4 +204,4 @@ function drawFrontTable(points) {
     ["configuration", headingOf(axes.x), headingOf(axes.y), "as good"], rows));
 }
 
-const shownNumber = (value) => Number.isInteger(value) ? String(value) : value.toFixed(2);
+const shownNumber = (value) => Number.isInteger(value) ? String(value) : fixed(value);

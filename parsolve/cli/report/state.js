@@ -32,7 +32,10 @@ function makeTable(caption, headings, rows) {
     make("tbody", {}, ...body));
 }
 
-const gib = (bytes) => `${(bytes / GIB).toFixed(2)} GiB`;
+/** Two decimals, ties to even as Python rounds: only odd eighths lie between two hundredths. */
+const fixed = (number) => Math.abs((number * 8) % 4) === 1 ? number.toFixed(3).slice(0, -1) : number.toFixed(2);
+
+const gib = (bytes) => `${fixed(bytes / GIB)} GiB`;
 
 /** A column's value of a row: a column that is the same everywhere holds it once. */
 const valueOf = (column, row) => Array.isArray(column.values) ? column.values[row] : column.values;

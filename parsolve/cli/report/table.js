@@ -32,7 +32,7 @@ function testOf(column, text) {
   if (last !== undefined) return (value) => value !== null && value >= +first && value <= +last;
   // what is shown has two decimals: equal means shown alike
   const close = column.unit === "bytes" && /^!?==?$/.test(relation);
-  const round = close ? (value) => Math.round(value * 100) / 100 : (value) => value;
+  const round = close ? (value) => Number(fixed(value)) : (value) => value;
   return (value) => value !== null && RELATIONS[relation](round(value), +first);
 }
 
