@@ -207,6 +207,10 @@ function startRanks() {
     const is = event.target.value !== "" && Number.isInteger(rank) && rank >= 0 && rank < ranks.world;
     event.target.setAttribute("aria-invalid", String(!is));
     if (is) showRank(rank);
+    else if (event.target.value !== "") {
+      find("ranks-group").textContent = `There is no rank ${event.target.value}: ` +
+        `a world of ${ranks.world} has ${ranks.world > 1 ? `ranks 0 to ${ranks.world - 1}` : "rank 0 alone"}.`;
+    }
   });
   find("ranks-form").addEventListener("submit", (event) => event.preventDefault());
   new ResizeObserver(() => {

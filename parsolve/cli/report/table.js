@@ -4,6 +4,7 @@ const tableColumns = data.columns.filter((column) => column.table);
 const table = find("table");
 const order = {column: null, down: false};
 const filters = new Map(); // by column; what a row's value must satisfy
+const unread = new Set();  // columns whose filter is not understood
 let visible = [];          // rows that pass the filters, in the chosen order
 let page = 0;
 const whenFiltered = [];   // who redraws when the visible rows change
@@ -14,7 +15,10 @@ const optionColumn = {name: "options", heading: "options", kind: "text", values:
   about: "Options by which the configuration differs from the others."};
 const headings = [marked, optionColumn, ...tableColumns];
 
-const TERMS = /^(<=|>=|!=|<|>|=|==)?\s*(-?[0-9]*\.?[0-9]+)(?:\s*\.\.\s*(-?[0-9]*\.?[0-9]+))?$/;
+const NUMBER = "(-?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)?(?:\\.?[0-9]+)?)\\s*(KiB|MiB|GiB|TiB)?";
+const COMPARED = new RegExp(`^([<>=!]\\s*=|[<>=])?\\s*${NUMBER}$`, "i");
+const RANGE = new RegExp(`^${NUMBER}\\s*\\.\\.\\s*${NUMBER}$`, "i");
+const UNITS = {kib: 2 ** -20, mib: 2 ** -10, gib: 1, tib: 2 ** 10}; // in GiB
 const RELATIONS = {
   "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
   "=": (a, b) => a === b, "==": (a, b) => a === b, "!=": (a, b) => a !== b,
@@ -26,14 +30,22 @@ function testOf(column, text) {
     const wanted = text.toLowerCase();
     return (value) => value !== null && String(value).toLowerCase().includes(wanted);
   }
-  const found = TERMS.exec(text);
-  if (!found || (found[1] && found[3] !== undefined)) return null;
-  const [, relation = "=", first, last] = found;
-  if (last !== undefined) return (value) => value !== null && value >= +first && value <= +last;
+  const bytes = column.unit === "bytes";
+  const size = (number, unit = "GiB") => Number(number.replaceAll(",", "")) * UNITS[unit.toLowerCase()];
+  const range = RANGE.exec(text);
+  if (range) {
+    const [, first, unit, last, lastUnit] = range;
+    if (!(first || last) || (!first && unit) || (!last && lastUnit) || (!bytes && (unit || lastUnit))) return null;
+    const low = first ? size(first, unit ?? lastUnit) : -Infinity, high = last ? size(last, lastUnit ?? unit) : Infinity;
+    return (value) => value !== null && value >= low && value <= high;
+  }
+  const [, said = "=", number, unit] = COMPARED.exec(text) ?? [];
+  if (!number || (unit && !bytes)) return null;
+  const relation = said.replace(/\s/, "");
   // what is shown has two decimals: equal means shown alike
-  const close = column.unit === "bytes" && /^!?==?$/.test(relation);
-  const round = close ? (value) => Number(fixed(value)) : (value) => value;
-  return (value) => value !== null && RELATIONS[relation](round(value), +first);
+  const round = bytes && /^!?==?$/.test(relation) ? (value) => Number(fixed(value)) : (value) => value;
+  const wanted = round(size(number, unit));
+  return (value) => value !== null && RELATIONS[relation](round(value), wanted);
 }
 
 /** What must occur in a row, each by itself: an option with its value, or a word. */
@@ -101,7 +113,8 @@ function drawRows() {
   table.setAttribute("aria-rowcount", visible.length + 2);
   const all = count === visible.length ? `${count}` : `${visible.length} of ${count}`;
   const part = rows.length < visible.length ? `, rows ${from + 1} to ${from + rows.length} shown` : "";
-  find("table-status").textContent = `${all} configuration${count === 1 ? "" : "s"} in the table${part}` +
+  const ignored = [...unread].map((column) => `; filter of ${column.heading} not understood, ignored`).join("");
+  find("table-status").textContent = `${all} configuration${count === 1 ? "" : "s"} in the table${part}${ignored}` +
     (data.everywhere ? `; all with ${data.everywhere}` : "");
   find("page-number").textContent = `Page ${page + 1} of ${pages()}`;
   find("previous-page").disabled = page === 0;
@@ -162,7 +175,8 @@ function filterBy(column, input) {
   const text = input.value.trim();
   const test = text && testOf(column, text);
   input.setAttribute("aria-invalid", String(test === null));
-  if (test === null) return;
+  if (test === null) unread.add(column);
+  else unread.delete(column);
   if (test) filters.set(column, test);
   else filters.delete(column);
   refilter();
@@ -228,6 +242,7 @@ function startTable() {
   find("filters").addEventListener("submit", (event) => event.preventDefault());
   find("filters").addEventListener("reset", () => {
     filters.clear();
+    unread.clear();
     for (const input of table.tHead.querySelectorAll("input")) {
       input.value = "";
       input.removeAttribute("aria-invalid");
