@@ -138,7 +138,10 @@ def test_blank_cells_come_last_whichever_way_it_is_sorted(opened: Open) -> None:
     ("text", "keeps"),
     [
         (">= 4", lambda tp: tp >= 4),
+        ("> = 4", lambda tp: tp >= 4),
         ("2..4", lambda tp: 2 <= tp <= 4),
+        ("4..", lambda tp: tp >= 4),
+        ("..4", lambda tp: tp <= 4),
         ("2", lambda tp: tp == 2),
         ("!= 1", lambda tp: tp != 1),
         ("<2", lambda tp: tp < 2),
@@ -158,13 +161,51 @@ def test_a_column_is_filtered_by_a_condition(
         expect(page.locator("#table tbody tr")).to_have_count(len(before))
 
 
-def test_a_filter_that_cannot_be_read_is_marked_and_changes_nothing(opened: Open) -> None:
+@pytest.mark.parametrize("text", [">= many", "..", "!4", "4 GiB", ">= 2..4", "1,2", "-", ">="])
+def test_a_filter_that_cannot_be_read_is_said_and_ignored(opened: Open, text: str) -> None:
     with opened(*SMALL) as page:
         rows = page.locator("#table tbody tr").count()
         box = page.get_by_label("Filter tp,")
-        box.fill(">= many")
-        expect(box).to_have_attribute("aria-invalid", "true")
-        assert page.locator("#table tbody tr").count() == rows
+        for before in ("", "4"):
+            box.fill(before)
+            box.fill(text)
+            expect(box).to_have_attribute("aria-invalid", "true")
+            expect(page.locator("#table-status")).to_contain_text(
+                "filter of tp not understood, ignored"
+            )
+            assert page.locator("#table tbody tr").count() == rows
+        box.fill("")
+        expect(page.locator("#table-status")).not_to_contain_text("understood")
+
+
+def test_memory_is_filtered_with_its_unit(opened: Open) -> None:
+    with opened(*SMALL, *MODEL) as page:
+        shown = [float(cell.removesuffix(" GiB")) for cell in column(page, "memory_per_gpu")]
+        middle = sorted(shown)[len(shown) // 2]
+        box = page.get_by_label("Filter memory in GiB,")
+        for text, count in (
+            (f"{middle:.2f} GiB", shown.count(middle)),
+            (f"{middle:.2f}", shown.count(middle)),
+            (f">= {middle - 0.01:.2f}GiB", sum(size >= middle for size in shown)),
+            (f"{(middle - 0.01) * 1024:.2f} .. MiB", None),
+            (f"{(middle - 0.01) * 1024:.2f} MiB..", sum(size >= middle for size in shown)),
+        ):
+            box.fill(text)
+            if count is None:
+                expect(box).to_have_attribute("aria-invalid", "true")
+            else:
+                expect(page.locator("#table tbody tr")).to_have_count(count)
+
+
+def test_a_rank_that_does_not_exist_is_said(opened: Open) -> None:
+    with opened(*SMALL) as page:
+        box = page.get_by_label("Rank", exact=True)
+        box.fill("16")
+        expect(page.locator("#ranks-group")).to_have_text(
+            "There is no rank 16: a world of 16 has ranks 0 to 15."
+        )
+        box.fill("15")
+        expect(page.locator("#ranks-group")).to_contain_text("Rank 15:")
 
 
 def test_words_filter_the_options_and_the_plot_follows(opened: Open) -> None:

@@ -15,9 +15,9 @@ const optionColumn = {name: "options", heading: "options", kind: "text", values:
   about: "Options by which the configuration differs from the others."};
 const headings = [marked, optionColumn, ...tableColumns];
 
-const NUMBER = "(-?(?:[0-9]+|[0-9]{1,3}(?:,[0-9]{3})+)?(?:\\.?[0-9]+)?)\\s*(KiB|MiB|GiB|TiB)?";
+const NUMBER = "(-?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\\.[0-9]+)?|\\.[0-9]+))\\s*(KiB|MiB|GiB|TiB)?";
 const COMPARED = new RegExp(`^([<>=!]\\s*=|[<>=])?\\s*${NUMBER}$`, "i");
-const RANGE = new RegExp(`^${NUMBER}\\s*\\.\\.\\s*${NUMBER}$`, "i");
+const RANGE = new RegExp(`^(?:${NUMBER})?\\s*\\.\\.\\s*(?:${NUMBER})?$`, "i");
 const UNITS = {kib: 2 ** -20, mib: 2 ** -10, gib: 1, tib: 2 ** 10}; // in GiB
 const RELATIONS = {
   "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b,
@@ -35,7 +35,7 @@ function testOf(column, text) {
   const range = RANGE.exec(text);
   if (range) {
     const [, first, unit, last, lastUnit] = range;
-    if (!(first || last) || (!first && unit) || (!last && lastUnit) || (!bytes && (unit || lastUnit))) return null;
+    if (!(first || last) || (!bytes && (unit || lastUnit))) return null;
     const low = first ? size(first, unit ?? lastUnit) : -Infinity, high = last ? size(last, lastUnit ?? unit) : Infinity;
     return (value) => value !== null && value >= low && value <= high;
   }
