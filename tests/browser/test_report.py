@@ -197,6 +197,21 @@ def test_memory_is_filtered_with_its_unit(opened: Open) -> None:
                 expect(page.locator("#table tbody tr")).to_have_count(count)
 
 
+def test_a_filter_that_matches_nothing_leaves_a_row_that_says_so(opened: Open) -> None:
+    with opened(*SMALL) as page:
+        expect(page.locator("#plot svg")).to_be_visible()
+        box = page.get_by_label("Filter tp,")
+        box.fill("> 1000")
+        expect(page.locator("#table tbody tr")).to_have_text("nothing matches")
+        expect(page.locator("#plot-legend")).to_contain_text("nothing matches")
+        expect(page.locator("#plot svg")).to_have_count(0)
+        before = page.locator("#selected-words").text_content()
+        page.locator("#table tbody tr").click()
+        expect(page.locator("#selected-words")).to_have_text(before or "")
+        box.fill("")
+        expect(page.locator("#plot svg")).to_be_visible()
+
+
 def test_a_rank_that_does_not_exist_is_said(opened: Open) -> None:
     with opened(*SMALL) as page:
         box = page.get_by_label("Rank", exact=True)

@@ -24,7 +24,7 @@ const ROW = 26;
 function undraw(node) {
   const {number = 0, result} = drawings.get(node) ?? {};
   result?.finalize();
-  drawings.set(node, {number: number + 1});
+  drawings.set(node, {number: number + 1, empty: true});
   node.replaceChildren();
 }
 
@@ -39,6 +39,7 @@ async function draw(node, spec, sets) {
   });
   if (drawings.get(node).number !== number) {
     result.finalize();
+    if (drawings.get(node).empty) node.replaceChildren();
     return null;
   }
   drawings.set(node, {number, result});
@@ -166,6 +167,14 @@ async function drawComparison() {
     point.row = point.rows[0];
   }
   drawFrontTable([...best]);
+  if (!points.length) {
+    comparisonView = null;
+    undraw(find("plot"));
+    find("plot-legend").textContent = visible.length
+      ? "Nothing to draw: no configuration in the table has both quantities."
+      : "Nothing to draw: nothing matches the filters.";
+    return;
+  }
   const ways = {x: scaleOf(points, "x"), y: scaleOf(points, "y")};
   const spec = JSON.parse(JSON.stringify(data.specs.comparison), (key, value) =>
     key in axes && value?.field === key

@@ -109,7 +109,8 @@ function drawRows() {
   const from = page * pageSize();
   const rows = visible.slice(from, from + pageSize());
   const current = rows.includes(selected) ? selected : rows[0];
-  table.tBodies[0].replaceChildren(...rows.map((row) => drawRow(row, row === current)));
+  const nothing = () => make("tr", {}, make("td", {colspan: headings.length}, count ? "nothing matches" : "no configuration"));
+  table.tBodies[0].replaceChildren(...(rows.length ? rows.map((row) => drawRow(row, row === current)) : [nothing()]));
   table.setAttribute("aria-rowcount", visible.length + 2);
   const all = count === visible.length ? `${count}` : `${visible.length} of ${count}`;
   const part = rows.length < visible.length ? `, rows ${from + 1} to ${from + rows.length} shown` : "";
@@ -236,7 +237,7 @@ function startTable() {
   drawHead();
   table.addEventListener("keydown", onTableKey);
   table.tBodies[0].addEventListener("click", (event) => {
-    const line = event.target.closest("tr");
+    const line = event.target.closest("tr[data-row]");
     if (line) select(Number(line.dataset.row));
   });
   find("filters").addEventListener("submit", (event) => event.preventDefault());
