@@ -160,6 +160,8 @@ def test_a_conflict_says_what_excludes_each_other() -> None:
         assert rule["source"] in text
     assert "--tp 8" in text
     assert "Z3: no smaller set" in text
+    assert set(page.data["marks"]) == {"relaxed"}
+    assert "The table shows what relaxing the question gives." in page.by_id["configurations"]
 
 
 LLAMA = ("--model", "llama-3-8b", "--gpu", "h100", "--gpus-per-node", "8", "--max-length", "4096")

@@ -201,6 +201,8 @@ def _statement(report: Report) -> Markup:
     rest = ""
     if report.answer.answer in {"accepted", "rejected"}:
         rest = " These are what is valid on the same cluster for the same model, axes left open."
+    elif report.answer.answer == "conflict" and report.rows.rows:
+        rest = " The table shows what relaxing the question gives."
     return tag("p", said, rest)
 
 

@@ -141,7 +141,7 @@ const MOST_NAMES = 5;
 
 function wordsOf(point) {
   const names = point.rows.slice(0, MOST_NAMES).map(named);
-  if (point.rows.length > MOST_NAMES) names.push(`and ${point.rows.length - MOST_NAMES} more`);
+  if (point.rows.length > MOST_NAMES) names.push(`and ${many(point.rows.length - MOST_NAMES)} more`);
   return [`${headingOf(axes.x)} ${shownNumber(point.x)}, ${headingOf(axes.y)} ${shownNumber(point.y)}`, ...names].join("\n");
 }
 
@@ -190,9 +190,9 @@ async function drawComparison() {
     if (item?.datum?.row !== undefined) select(item.datum.row);
   });
   const limit = bound("x").length || bound("y").length ? " The dashed line is the memory of the GPU." : "";
-  find("plot-legend").textContent = `${points.length} place${points.length === 1 ? "" : "s"} of ` +
-    `${visible.length} configuration${visible.length === 1 ? "" : "s"}; diamonds are the Pareto front ` +
-    `(${best.size}), a ring marks the selected configuration.${limit} Hover names them, a click selects one.`;
+  find("plot-legend").textContent = `${many(points.length)} place${points.length === 1 ? "" : "s"} of ` +
+    `${many(visible.length)} configuration${visible.length === 1 ? "" : "s"}; diamonds are the Pareto front ` +
+    `(${many(best.size)}), a ring marks the selected configuration.${limit} Hover names them, a click selects one.`;
 }
 
 function placeOfSelected() {
@@ -208,7 +208,7 @@ function markSelected() {
 }
 
 function drawFrontTable(points) {
-  const rows = points.map((point) => [named(point.row), shownNumber(point.x), shownNumber(point.y), String(point.rows.length)]);
+  const rows = points.map((point) => [named(point.row), shownNumber(point.x), shownNumber(point.y), many(point.rows.length)]);
   find("front-table").replaceChildren(makeTable("No valid configuration of the table beats one of these in both quantities",
     ["configuration", headingOf(axes.x), headingOf(axes.y), "as good"], rows));
 }

@@ -25,7 +25,7 @@ function drawRanks(row) {
   ranks.grouping = ranks.groupings.find((each) => each.name === ranks.wanted) ?? firstGrouping();
   const choice = find("ranks-axis");
   choice.replaceChildren(...ranks.groupings.map((each) =>
-    make("option", {value: each.name}, `${each.name}: ${each.count} of ${each.size}`)));
+    make("option", {value: each.name}, `${each.name}: ${many(each.count)} of ${many(each.size)}`)));
   choice.value = ranks.grouping.name;
   find("ranks-rank").max = ranks.world - 1;
   ranks.rank = Math.min(ranks.rank, ranks.world - 1);
@@ -42,10 +42,10 @@ function firstGrouping() {
 function sayGrouping() {
   const {grouping: g, world} = ranks;
   const nodes = Math.ceil(world / ranks.node), domains = Math.ceil(world / ranks.domain);
-  const part = world > MOST_DRAWN ? ` The map shows the first ${MOST_DRAWN.toLocaleString("en")} ranks; any rank can be asked for.` : "";
+  const part = world > MOST_DRAWN ? ` The map shows the first ${many(MOST_DRAWN)} ranks; any rank can be asked for.` : "";
   const sent = ranks.traffic[g.name];
   const sends = sent === undefined ? "" : ` A GPU sends ${gib(sent)} in it per optimizer step.`;
-  find("ranks-words").textContent = `${g.name}: ${g.about} ${g.count} group${g.count === 1 ? "" : "s"} of ${g.size} on ` +
+  find("ranks-words").textContent = `${g.name}: ${g.about} ${many(g.count)} group${g.count === 1 ? "" : "s"} of ${many(g.size)} on ` +
     `${world} GPUs, ${nodes} node${nodes === 1 ? "" : "s"}, ${domains} NVLink domain${domains === 1 ? "" : "s"}.${sends}${part}`;
 }
 
@@ -166,7 +166,7 @@ function showRank(rank) {
   find("ranks-rank").value = rank;
   const index = g.index(rank);
   const members = Array.from({length: Math.min(g.size, MOST_MEMBERS)}, (_, place) => g.member(index, place));
-  const more = g.size > MOST_MEMBERS ? ` and ${g.size - MOST_MEMBERS} more` : "";
+  const more = g.size > MOST_MEMBERS ? ` and ${many(g.size - MOST_MEMBERS)} more` : "";
   const spread = (width) => spanOf(g, index, width);
   const nodes = spread(ranks.node), domains = spread(ranks.domain);
   find("ranks-group").textContent = `${placeWords(rank)}. Members: ${members.join(", ")}${more}. ` +
@@ -209,7 +209,7 @@ function startRanks() {
     if (is) showRank(rank);
     else if (event.target.value !== "") {
       find("ranks-group").textContent = `There is no rank ${event.target.value}: ` +
-        `a world of ${ranks.world} has ${ranks.world > 1 ? `ranks 0 to ${ranks.world - 1}` : "rank 0 alone"}.`;
+        `a world of ${many(ranks.world)} has ${ranks.world > 1 ? `ranks 0 to ${many(ranks.world - 1)}` : "rank 0 alone"}.`;
     }
   });
   find("ranks-form").addEventListener("submit", (event) => event.preventDefault());

@@ -32,6 +32,9 @@ function makeTable(caption, headings, rows) {
     make("tbody", {}, ...body));
 }
 
+/** A count as the terminal writes it: 3,069. */
+const many = (number) => number.toLocaleString("en");
+
 /** Two decimals, ties to even as Python rounds: only odd eighths lie between two hundredths. */
 const fixed = (number) => Math.abs((number * 8) % 4) === 1 ? number.toFixed(3).slice(0, -1) : number.toFixed(2);
 

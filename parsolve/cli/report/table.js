@@ -112,12 +112,12 @@ function drawRows() {
   const nothing = () => make("tr", {}, make("td", {colspan: headings.length}, count ? "nothing matches" : "no configuration"));
   table.tBodies[0].replaceChildren(...(rows.length ? rows.map((row) => drawRow(row, row === current)) : [nothing()]));
   table.setAttribute("aria-rowcount", visible.length + 2);
-  const all = count === visible.length ? `${count}` : `${visible.length} of ${count}`;
-  const part = rows.length < visible.length ? `, rows ${from + 1} to ${from + rows.length} shown` : "";
+  const all = count === visible.length ? many(count) : `${many(visible.length)} of ${many(count)}`;
+  const part = rows.length < visible.length ? `, rows ${many(from + 1)} to ${many(from + rows.length)} shown` : "";
   const ignored = [...unread].map((column) => `; filter of ${column.heading} not understood, ignored`).join("");
   find("table-status").textContent = `${all} configuration${count === 1 ? "" : "s"} in the table${part}${ignored}` +
     (data.everywhere ? `; all with ${data.everywhere}` : "");
-  find("page-number").textContent = `Page ${page + 1} of ${pages()}`;
+  find("page-number").textContent = `Page ${many(page + 1)} of ${many(pages())}`;
   find("previous-page").disabled = page === 0;
   find("next-page").disabled = page + 1 >= pages();
 }
