@@ -240,6 +240,7 @@ def file_against(folder: Path, against: str = "mine:validate") -> None:
     text = written("pytest").out
     module, _, name = against.partition(":")
     line = f"from {module} import {name} as validate"
+    text = text.replace("--format pytest\n", f"--format pytest --against {against}\n", 1)
     (folder / "test_cases.py").write_text(text.replace(LINE_TO_EDIT, line), encoding="utf-8")
 
 
@@ -337,7 +338,8 @@ class TestAgainst:
                gpus_per_node=gpus_per_node, nvlink_domain_size=domain)
 """,
         )
-        assert (done.code, done.passed) == (0, ids(lambda _: True))
+        taken = ids(lambda fixture: "micro_batch" not in fixture.config)
+        assert (done.code, done.passed) == (0, taken)
 
     def test_a_rule_that_is_missing_is_named(self, tmp_path: Path) -> None:
         done = run_against(
@@ -453,7 +455,7 @@ class TestAgainst:
                 * self.dp_shard_size
 """,
         )
-        fields = {"gpus_per_node", "nvlink_domain_size"}
+        fields = {"gpus_per_node", "nvlink_domain_size", "micro_batch"}
         without = ids(lambda fixture: not fields & set(fixture.config))
         assert done.code == 0
         assert done.passed == without
@@ -495,7 +497,8 @@ class TestAgainst:
 """,
             env={"PARALLELISM_CONFIG_TP_SIZE": "7"},
         )
-        assert (done.code, done.passed) == (0, ids(lambda _: True))
+        taken = ids(lambda fixture: "micro_batch" not in fixture.config)
+        assert (done.code, done.passed) == (0, taken)
 
     def test_an_accident_is_no_refusal(self, tmp_path: Path) -> None:
         """Whatever the verdict is."""

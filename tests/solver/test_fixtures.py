@@ -343,7 +343,7 @@ def decides(profile: Profile, shows: Shows, values: Values) -> bool:
     when, requires = (truth(profile, node, values) for node in rule.nodes)
     for formula in rule.nodes:
         for path, atom in places(formula):
-            if Condition(atom, ()).text != shows.condition:
+            if Condition(atom, ()).text != (shows.condition or "").partition(" (occurrence")[0]:
                 continue
             if holds(profile, atom, values) != shows.holds:
                 continue
@@ -735,7 +735,8 @@ class TestAgainstTheReference:
     def test_all_pass_and_none_is_skipped(self, tmp_path: Path) -> None:
         code, out = self.run(tmp_path, "parsolve.reference.halo:validate")
         assert code == 0
-        assert re.search(rf"^{len(made('halo').fixtures)} passed in", out, re.MULTILINE)
+        cases = len(made("halo").fixtures)
+        assert re.search(rf"^{cases + 1} passed in", out, re.MULTILINE)
 
     def test_a_mistake_is_named(self, tmp_path: Path) -> None:
         """One division the wrong way round."""
