@@ -45,7 +45,7 @@ EXAMPLES = {
     "report": "parsolve report -o report.html --world 64 --gpus-per-node 8 --moe",
     "stages": "parsolve stages --layers 61 --pp 16",
     "schedule": "parsolve schedule --pp 4 --microbatches 8",
-    "fixtures": "parsolve fixtures --format pytest -o test_parallelism.py",
+    "fixtures": "parsolve fixtures --profile accelerate --format pytest -o test_parallelism.py",
     "models": "parsolve models qwen3-30b-a3b",
     "rules": "parsolve rules ep-single-domain-multi-group",
     "matrix": "parsolve matrix --check",

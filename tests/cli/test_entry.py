@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -159,8 +160,11 @@ class TestHelp:
             assert flag in words
 
     @pytest.mark.parametrize("name", [c for c in EXAMPLES if ">" not in EXAMPLES[c]])
-    def test_examples_work(self, name: str) -> None:
+    def test_examples_work(self, name: str, tmp_path: Path) -> None:
         arguments = EXAMPLES[name].split()[1:]
+        if "-o" in arguments:
+            place = arguments.index("-o") + 1
+            arguments[place] = str(tmp_path / arguments[place])
         assert process(*arguments).code == (1 if name == "check" else 0)
 
 

@@ -22,6 +22,7 @@ def test_what_is_public() -> None:
         "best",
         "check",
         "compare",
+        "fixtures",
         "layout",
         "memory",
         "schedule",

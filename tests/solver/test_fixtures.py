@@ -15,6 +15,7 @@ from typing import Any as Anything
 import pytest
 
 import parsolve
+from benchmarks import mutants
 from parsolve.cli.fixture_tests import tests as written_tests
 from parsolve.constraints import PROFILES
 from parsolve.constraints.evaluate import Values
@@ -27,6 +28,7 @@ from parsolve.solver.fixtures.conditions import Condition, Side, conditions
 from parsolve.solver.prove import rules as proved
 from parsolve.solver.prove.differences import neighbours
 from parsolve.solver.prove.instances import off_default
+from parsolve.solver.prove.mutants import program_mutants
 from parsolve.solver.prove.validator import Validator, loaded
 from tests.cli.run import run_process
 
@@ -756,3 +758,33 @@ class TestAgainstTheReference:
         assert failed == {f.id for f in made("halo").fixtures if f.rule == "hsdp-with-ep"}
         assert "hsdp-with-ep/rejects" in failed
         assert "accepted, though hsdp-with-ep forbids it" in out
+
+
+SUBJECT = mutants.halo()
+MISTAKES = list(program_mutants(SUBJECT.tree))
+EQUIVALENT = 58
+"""Mutants of halo's validator that `python -m benchmarks.mutants` proves equivalent."""
+
+
+@cache
+def caught() -> set[str]:
+    """Mistakes in halo's validator that its fixtures catch."""
+    return SUBJECT.caught(MISTAKES, [at(PROFILES["halo"], each) for each in made("halo").fixtures])
+
+
+class TestMutants:
+    def test_every_mistake_that_changes_anything_is_caught(self) -> None:
+        assert len(MISTAKES) - len(caught()) == EQUIVALENT
+
+    def test_random_configurations_of_the_same_number_catch_fewer(self) -> None:
+        number = len(made("halo").fixtures)
+        drawn = SUBJECT.caught(MISTAKES, mutants.near(SUBJECT, number))
+        anything = SUBJECT.caught(MISTAKES, mutants.uniform(SUBJECT.profile, number))
+        assert len(anything) < len(drawn) < len(caught())
+        assert drawn | anything <= caught()
+
+    def test_a_copy_is_left_as_it_was(self) -> None:
+        before = dict(SUBJECT.names)
+        with SUBJECT.changed(MISTAKES[0]):
+            assert before != SUBJECT.names
+        assert before == SUBJECT.names
