@@ -9,8 +9,8 @@ from parsolve.cli.screen import Screen
 from parsolve.cli.wording import option
 from parsolve.constraints.describe import words
 from parsolve.constraints.fields import Size
+from parsolve.constraints.formula import ALWAYS
 from parsolve.constraints.profile import Profile
-from parsolve.constraints.rule import ALWAYS
 from parsolve.solver.check import check
 
 

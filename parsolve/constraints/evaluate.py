@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any as Anything
 from typing import TypeAlias, assert_never
 
+from parsolve.constraints.definedness import defined, together
 from parsolve.constraints.fields import Field, Size, Sizes
 from parsolve.constraints.formula import (
     All,
@@ -102,62 +103,13 @@ def formula_source(formula: Formula) -> str:
 
 
 def defined_source(node: Node) -> str:
-    """Python for whether the node's value is defined."""
-    match node:
-        case Const() | Variable() | Feature() | Truth() | BoolVariable():
-            return DEFINED
-        case Named(name) | NamedFormula(name):
-            return DEFINED if node.total else f"has_{name}"
-        case Compare(_, left, right) | Divides(left, right):
-            return _both(defined_source(left), defined_source(right))
-        case Arith(("//" | "%"), left, right):
-            positive = DEFINED if isinstance(right, Const) else f"{term_source(right)} > 0"
-            return _both(defined_source(left), defined_source(right), positive)
-        case Arith(_, left, right):
-            return _both(defined_source(left), defined_source(right))
-        case Quotient(left, right):
-            exact = formula_source(Divides(right, left))
-            return _both(defined_source(left), defined_source(right), exact)
-        case If(condition, then, other):
-            yes, no = defined_source(then), defined_source(other)
-            branch = yes if yes == no else f"({yes} if {formula_source(condition)} else {no})"
-            return _both(defined_source(condition), branch)
-        case Not(part):
-            return defined_source(part)
-        case All(parts):
-            return _junction(parts, "not ")
-        case Any(parts):
-            return _junction(parts, "")
-        case _:
-            assert_never(node)
-
-
-def _both(*conditions: str) -> str:
-    needed = [condition for condition in conditions if condition != DEFINED]
-    return f"({' and '.join(needed)})" if needed else DEFINED
-
-
-def _junction(parts: Sequence[Formula], settles: str) -> str:
-    """Defined up to the part that settles it: the first false of All, the first true of Any."""
-    result = DEFINED
-    for part in reversed(parts):
-        rest = DEFINED if result == DEFINED else f"({settles}{formula_source(part)} or {result})"
-        result = _both(defined_source(part), rest)
-    return result
+    """Python for whether the node's value is defined; `DEFINED` where it always is."""
+    return formula_source(defined(node))
 
 
 def violated_source(when: Formula, requires: Formula) -> str:
     """Python for "``when`` holds and ``requires`` does not, both defined"."""
-    return _both(
-        defined_source(when),
-        DEFINED if _is_true(when) else formula_source(when),
-        defined_source(requires),
-        f"not {formula_source(requires)}",
-    )
-
-
-def _is_true(formula: Formula) -> bool:
-    return isinstance(formula, Truth) and formula.value
+    return formula_source(together(defined(when), when, defined(requires), Not(requires)))
 
 
 def prologue(fields: Sequence[Field], nodes: Iterable[Node]) -> list[str]:

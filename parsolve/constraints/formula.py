@@ -354,6 +354,9 @@ def is_label(term: Term) -> bool:
             return False
 
 
+ALWAYS = Truth(value=True)
+"""What always holds."""
+
 UNDEFINED = Quotient(Const(1), Const(2))
 """A term that never has a value."""
 

@@ -8,9 +8,10 @@ Undefined terms follow `formula`: text for a value only means something where th
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import assert_never
 
+from parsolve.constraints.definedness import defined, together
 from parsolve.constraints.formula import (
     All,
     Any,
@@ -97,53 +98,13 @@ def formula_source(formula: Formula) -> str:
 
 
 def defined_source(node: Node) -> str:
-    """JavaScript for whether the node's value is defined."""
-    match node:
-        case Const() | Variable() | Feature() | Truth() | BoolVariable():
-            return DEFINED
-        case Named(name) | NamedFormula(name):
-            return DEFINED if node.total else f"has_{name}"
-        case Compare(_, left, right) | Divides(left, right):
-            return _both(defined_source(left), defined_source(right))
-        case Arith(("//" | "%"), left, right):
-            positive = DEFINED if isinstance(right, Const) else f"{term_source(right)} > 0"
-            return _both(defined_source(left), defined_source(right), positive)
-        case Arith(_, left, right):
-            return _both(defined_source(left), defined_source(right))
-        case Quotient(left, right):
-            exact = formula_source(Divides(right, left))
-            return _both(defined_source(left), defined_source(right), exact)
-        case If(condition, then, other):
-            yes, no = defined_source(then), defined_source(other)
-            branch = yes if yes == no else f"({formula_source(condition)} ? {yes} : {no})"
-            return _both(defined_source(condition), branch)
-        case Not(part):
-            return defined_source(part)
-        case All(parts):
-            return _junction(parts, "!")
-        case Any(parts):
-            return _junction(parts, "")
-        case _:
-            assert_never(node)
-
-
-def _both(*conditions: str) -> str:
-    needed = [condition for condition in conditions if condition != DEFINED]
-    return f"({' && '.join(needed)})" if needed else DEFINED
-
-
-def _junction(parts: Sequence[Formula], settles: str) -> str:
-    """Defined up to the part that settles it: the first false of All, the first true of Any."""
-    result = DEFINED
-    for part in reversed(parts):
-        rest = DEFINED if result == DEFINED else f"({settles}{formula_source(part)} || {result})"
-        result = _both(defined_source(part), rest)
-    return result
+    """JavaScript for whether the node's value is defined; `DEFINED` where it always is."""
+    return formula_source(defined(node))
 
 
 def holds_source(formula: Formula) -> str:
     """JavaScript for whether the formula is defined and true."""
-    return _both(defined_source(formula), formula_source(formula))
+    return formula_source(together(defined(formula), formula))
 
 
 def bound(nodes: Iterable[Node], *, but: Iterable[str] = ()) -> list[str]:

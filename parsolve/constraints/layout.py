@@ -12,8 +12,7 @@ from typing import Any, TypeAlias
 
 from parsolve.constraints.evaluate import Values, compiled, prologue, term_source
 from parsolve.constraints.fields import Field, Size
-from parsolve.constraints.formula import Formula, Named, Operand, Term, largest
-from parsolve.constraints.rule import ALWAYS
+from parsolve.constraints.formula import ALWAYS, Formula, Named, Operand, Term, largest
 
 RANK = Size("rank", default=0, about="A global rank, from 0 on.")
 GROUP = Size("group", default=0, about="A group of one kind, from 0 on.")

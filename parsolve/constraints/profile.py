@@ -25,6 +25,7 @@ from parsolve.constraints.evaluate import (
 )
 from parsolve.constraints.fields import Field, FieldError, Size, Sizes, suggestion
 from parsolve.constraints.formula import (
+    ALWAYS,
     Formula,
     Named,
     NamedFormula,
@@ -35,14 +36,7 @@ from parsolve.constraints.formula import (
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
 from parsolve.constraints.models.shape import Shape
-from parsolve.constraints.rule import (
-    ALWAYS,
-    InputCheck,
-    Notice,
-    Rule,
-    RunTimeCheck,
-    Source,
-)
+from parsolve.constraints.rule import InputCheck, Notice, Rule, RunTimeCheck, Source
 
 Known: TypeAlias = dict[str, int | str | bool]
 """Values as formulas read them, by field name or ``name.feature``."""

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from parsolve.constraints.formula import Formula, Truth, fields_of
-
-ALWAYS = Truth(value=True)
+from parsolve.constraints.formula import ALWAYS, Formula, fields_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,8 @@ from typing import TypeAlias
 import z3
 
 from parsolve.constraints.fields import Choice, Field, Flag, Size, Sizes
-from parsolve.constraints.formula import Formula, any_of, divides, largest
+from parsolve.constraints.formula import ALWAYS, Formula, any_of, divides, largest
 from parsolve.constraints.profile import Profile
-from parsolve.constraints.rule import ALWAYS
 from parsolve.solver.arithmetic import DIVISIBILITY, LONGEST, Status, laws_hold
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.decide import SeparateSolver, decide

@@ -8,6 +8,7 @@ from parsolve.cli.matrix.markdown import code, link, marked, prose, table
 from parsolve.cli.matrix.modes import REFUSED, SUPPORTED
 from parsolve.constraints.describe import term_words, words
 from parsolve.constraints.formula import (
+    ALWAYS,
     Formula,
     NamedFormula,
     Node,
@@ -15,7 +16,7 @@ from parsolve.constraints.formula import (
     stated_in,
 )
 from parsolve.constraints.profile import Profile
-from parsolve.constraints.rule import ALWAYS, Rule, Source
+from parsolve.constraints.rule import Rule, Source
 
 QUANTITIES = "Quantities"
 """Heading of the quantities."""

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from parsolve.constraints.accelerate import fields as f
 from parsolve.constraints.accelerate import quantities as q
 from parsolve.constraints.fields import Size
-from parsolve.constraints.formula import Formula, all_of, any_of, one_of
-from parsolve.constraints.rule import ALWAYS, Example, Rule, Source
+from parsolve.constraints.formula import ALWAYS, Formula, all_of, any_of, one_of
+from parsolve.constraints.rule import Example, Rule, Source
 
 _CONFIG = "accelerate/parallelism_config.py"
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from parsolve.constraints.formula import Formula, all_of, any_of, divides, largest, one_of
+from parsolve.constraints.formula import ALWAYS, Formula, all_of, any_of, divides, largest, one_of
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.megatron.sources import SHARDS, arguments
-from parsolve.constraints.rule import ALWAYS, Example, Rule, Source
+from parsolve.constraints.rule import Example, Rule, Source
 
 Given = Mapping[str, object]
 SMALL: Given = {"world_size": 8}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import (
+    ALWAYS,
     Formula,
     all_of,
     any_of,
@@ -12,7 +13,7 @@ from parsolve.constraints.formula import (
     largest,
     one_of,
 )
-from parsolve.constraints.rule import ALWAYS, Example, Rule, Source
+from parsolve.constraints.rule import Example, Rule, Source
 from parsolve.constraints.torchtitan import fields as f
 from parsolve.constraints.torchtitan import quantities as q
 
