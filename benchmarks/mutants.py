@@ -12,15 +12,9 @@ comparison: drawn from all values of all fields, and near valid ones, as the tes
 from __future__ import annotations
 
 import argparse
-import ast
 import random
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
+from dataclasses import dataclass
 from typing import Any
 
 from parsolve.constraints import PROFILES
@@ -32,8 +26,9 @@ from parsolve.solver.fixtures.build import fixtures
 from parsolve.solver.prove.completeness import as_known
 from parsolve.solver.prove.differences import nearby
 from parsolve.solver.prove.instances import is_question
-from parsolve.solver.prove.mutants import ProgramMutant, program_mutants
-from parsolve.solver.prove.teeth import _Teeth
+from parsolve.solver.prove.mutants import ProgramMutant
+from parsolve.solver.prove.program import Program
+from parsolve.solver.prove.teeth import Teeth
 from parsolve.solver.prove.validator import Validator, loaded
 from tests import near_valid, near_valid_megatron
 
@@ -44,52 +39,24 @@ MORE = 15_000
 
 @dataclass
 class Subject:
-    """A copy of a validator's module, in which functions can be exchanged for changed ones."""
+    """A profile's validator, as a program into which mistakes can be planted."""
 
     profile: Profile
-    module: str
+    program: Program
     asked: Callable[[dict[str, Any], Values], object]
     """What the validator in a namespace says of a configuration."""
-    names: dict[str, Any] = field(init=False)
-    tree: ast.Module = field(init=False)
 
-    def __post_init__(self) -> None:
-        original = import_module(self.module)
-        file = Path(str(original.__file__))
-        self.tree = ast.parse(file.read_text(encoding="utf-8"))
-        copy = ModuleType(f"{self.module}_copy")
-        sys.modules[copy.__name__] = copy  # dataclasses look their module up
-        self.names = vars(copy)
-        exec(compile(self.tree, file, "exec"), self.names)  # noqa: S102  (our own validator)
+    @property
+    def mutants(self) -> list[ProgramMutant]:
+        """Every mistake."""
+        return [mutant for each in self.program.mutants.values() for mutant in each]
 
     def outcome(self, values: Values) -> object:
         """What can be compared: the answer, or what was raised."""
         try:
-            return self.asked(self.names, values)
+            return self.asked(self.program.names, values)
         except Exception as error:  # noqa: BLE001  (raising is an answer)
             return (type(error).__name__, error.args[:1])
-
-    @contextmanager
-    def changed(self, mutant: ProgramMutant) -> Iterator[None]:
-        """With one function exchanged, wherever the module keeps it."""
-        name = mutant.function.name
-        original = self.names[name]
-        code = compile(ast.Module([mutant.function], []), "<mutant>", "exec")
-        exec(code, self.names)  # noqa: S102  (the same with one mistake)
-        mistaken = self.names[name]
-        self.names[name] = original
-        self._exchange(original, mistaken)
-        try:
-            yield
-        finally:
-            self._exchange(mistaken, original)
-
-    def _exchange(self, old: object, new: object) -> None:
-        tables = [v for n, v in self.names.items() if isinstance(v, dict) and n[:2] != "__"]
-        for table in (self.names, *tables):
-            for name, value in table.items():
-                if value is old:
-                    table[name] = new
 
     def caught(
         self, mutants: Iterable[ProgramMutant], configurations: Iterable[Values]
@@ -98,7 +65,7 @@ class Subject:
         usual = [(values, self.outcome(values)) for values in dict.fromkeys(configurations)]
         found = set()
         for mutant in mutants:
-            with self.changed(mutant):
+            with self.program.changed(mutant):
                 if any(self.outcome(values) != outcome for values, outcome in usual):
                     found.add(mutant.name)
         return found
@@ -115,7 +82,7 @@ def halo() -> Subject:
         returned = names["validate"](**given | lists)
         return tuple((name, getattr(returned, name)) for name in returned.__slots__)
 
-    return Subject(profile, "parsolve.reference.halo", asked)
+    return Subject(profile, Program(loaded(profile.reference)), asked)
 
 
 def megatron() -> Subject:
@@ -125,7 +92,7 @@ def megatron() -> Subject:
         verdict = names["check"](near_valid_megatron.asked(Config(profile, values)))
         return (verdict.accepted, verdict.rule, verdict.where, str(verdict.derived))
 
-    return Subject(profile, "parsolve.reference.megatron", asked)
+    return Subject(profile, Program(loaded("parsolve.reference.megatron:check")), asked)
 
 
 SUBJECTS = {"halo": halo, "megatron": megatron}
@@ -176,8 +143,8 @@ def near(subject: Subject, number: int) -> Iterator[Values]:
 def equivalent(subject: Subject, mutants: Sequence[ProgramMutant]) -> tuple[set[str], set[str]]:
     """Which of them are equivalent, proved or for all that is known; and which are not."""
     if subject.profile.name == "halo":
-        teeth = _Teeth(subject.profile)
-        outcome = {m.name: teeth._program_mutant(m, Deadline(None))[0].outcome for m in mutants}
+        teeth = Teeth(subject.profile)
+        outcome = {m.name: teeth.of_mutant(m, Deadline(None))[0].outcome for m in mutants}
         same = {name for name, each in outcome.items() if each == "equivalent"}
     else:
         known = as_known(subject.profile)
@@ -202,7 +169,7 @@ class Scores:
 
 def scores(subject: Subject, configurations: Sequence[Values]) -> Scores:
     """The scores of these fixtures, and of as many random configurations."""
-    mutants = list(program_mutants(subject.tree))
+    mutants = subject.mutants
     number = len(configurations)
     caught = subject.caught(mutants, configurations)
     same, missed = equivalent(subject, [m for m in mutants if m.name not in caught])

@@ -54,18 +54,19 @@ def layout(
     if world > MOST_RANKS:
         message = f"the groups of at most {MOST_RANKS:,} GPUs are told, got a world of {world:,}"
         raise FieldError(message)
+    wanted = _named(profile, axes)
+    for rank in ranks:
+        if not 0 <= rank < world:
+            has = f"ranks 0 to {world - 1:,}" if world > 1 else "rank 0 alone"
+            message = f"there is no rank {rank}: a world of {world:,} has {has}"
+            raise FieldError(message)
     violated, known = profile.judged(values)
     if violated:
         verdict = check(config, shown_repairs=shown_repairs)
         assert isinstance(verdict, Rejected)  # noqa: S101  (a check looks at the same rules)
         return verdict
     _refuse_unsaid(config)
-    found = _read(config, _chosen(config, axes))
-    for rank in ranks:
-        if not 0 <= rank < world:
-            has = f"ranks 0 to {world - 1:,}" if world > 1 else "rank 0 alone"
-            message = f"there is no rank {rank}: a world of {world:,} has {has}"
-            raise FieldError(message)
+    found = _read(config, _chosen(config, wanted))
     unknown = _traffic_unknown(config)
     cluster = _Cluster(known[profile.node], known[profile.domain])
     kinds = tuple(kind.told(values, cluster, counted=unknown is None) for kind in found)
@@ -124,12 +125,8 @@ def _refuse_unsaid(config: Config) -> None:
 # --- kinds of group -------------------------------------------------------------------------
 
 
-def _chosen(config: Config, axes: Sequence[str]) -> list[Grouping]:
-    """The kinds that there are, or those of them that the names mean."""
-    profile = config.profile
-    there = [g for g in profile.layout.kinds if holds(profile, g.where, config.values)]
-    if not axes:
-        return there
+def _named(profile: Profile, axes: Sequence[str]) -> list[Grouping]:
+    """The kinds of group that the names mean. Raises `FieldError` for one that means none."""
     spelled = {
         _plain(spelling): grouping
         for grouping in profile.layout.kinds
@@ -142,12 +139,20 @@ def _chosen(config: Config, axes: Sequence[str]) -> list[Grouping]:
         if grouping is None:
             names = ", ".join(kind.name for kind in profile.layout.kinds)
             raise FieldError(f"no kind of group {axis!r:.60}; there are: {names}")
+        wanted.append(grouping)
+    return wanted
+
+
+def _chosen(config: Config, wanted: Sequence[Grouping]) -> list[Grouping]:
+    """The kinds that there are, or the wanted ones of them."""
+    profile = config.profile
+    there = [g for g in profile.layout.kinds if holds(profile, g.where, config.values)]
+    for grouping in wanted:
         if grouping not in there:
             names = ", ".join(kind.name for kind in there)
             message = f"this configuration has no {grouping.name} groups; it has: {names}"
             raise FieldError(message)
-        wanted.append(grouping)
-    return [grouping for grouping in there if grouping in wanted]
+    return [grouping for grouping in there if not wanted or grouping in wanted]
 
 
 def _plain(name: str) -> str:

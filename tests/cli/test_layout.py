@@ -397,3 +397,19 @@ def test_no_solver_is_loaded() -> None:
         timeout=60,
     )
     assert done.returncode == 0
+
+
+class TestMisuseBesideARejection:
+    ASKED = ("layout", "--world", "8", "--ep", "4")
+
+    @pytest.mark.parametrize("wrong", [("--axis", "foo"), ("--rank", "99")])
+    def test_misuse_is_said_whatever_the_verdict(self, wrong: tuple[str, str]) -> None:
+        done = cli(*self.ASKED, *wrong)
+        assert (done.code, done.out) == (2, "")
+        assert wrong[1] in done.err
+
+    def test_as_json_it_goes_where_the_groups_would_go(self, tmp_path: Path) -> None:
+        file = tmp_path / "layout.json"
+        done = cli(*self.ASKED, "--format", "json", "-o", str(file))
+        assert (done.code, done.out) == (1, "")
+        assert json.loads(file.read_text(encoding="utf-8"))["answer"] == "rejected"

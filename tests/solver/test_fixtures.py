@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, cached_property
 from itertools import combinations, product
 from operator import attrgetter
 from pathlib import Path
@@ -24,11 +25,11 @@ from parsolve.constraints.formula import All, Any, Formula, NamedFormula, Not, T
 from parsolve.constraints.profile import Profile, holds
 from parsolve.solver.answer import Accepted, Fixture, Fixtures, Shows, to_json
 from parsolve.solver.deadline import Deadline
+from parsolve.solver.fixtures.build import fixtures
 from parsolve.solver.fixtures.conditions import Condition, Side, conditions
 from parsolve.solver.prove import rules as proved
 from parsolve.solver.prove.differences import neighbours
 from parsolve.solver.prove.instances import off_default
-from parsolve.solver.prove.mutants import program_mutants
 from parsolve.solver.prove.validator import Validator, loaded
 from tests.cli.run import run_process
 
@@ -671,6 +672,33 @@ def is_combination(fixture: Fixture) -> bool:
     return fixture.shows[0].kind == "combination"
 
 
+class TestNumbersThatAreNeeded:
+    """Megatron says nothing of a configuration without the model's numbers."""
+
+    RULES = ("world-not-divisible-by-model-parallel", "hidden-size-not-divisible-by-heads",
+             "sequence-not-divisible-by-cp")  # fmt: skip
+
+    @cached_property
+    def megatron(self) -> Profile:
+        profile = PROFILES["megatron"]
+        few = tuple(rule for rule in profile.rules if rule.id in self.RULES)
+        assert len(few) == len(self.RULES)
+        return dataclasses.replace(profile, rules=few, implied={}, modes=())
+
+    def test_they_are_given_but_where_a_rule_speaks_without(self) -> None:
+        needs = set(self.megatron.reference_needs)
+        found = {each.id: each for each in fixtures(self.megatron).fixtures}
+        lacking = {name: needs - each.config.keys() for name, each in found.items()}
+        lacking = {name: fields for name, fields in lacking.items() if fields}
+        assert lacking
+        assert {name.partition("/")[0] for name in lacking} == {
+            "hidden-size-not-divisible-by-heads"
+        }
+        assert lacking["hidden-size-not-divisible-by-heads/rejects"] == {"head_dim"}
+        for rule in self.RULES:
+            assert found[f"{rule}/rejects"].violated == (rule,)
+
+
 class TestSeed:
     def test_another_one_may_take_others(self) -> None:
         drawn = {
@@ -761,7 +789,7 @@ class TestAgainstTheReference:
 
 
 SUBJECT = mutants.halo()
-MISTAKES = list(program_mutants(SUBJECT.tree))
+MISTAKES = SUBJECT.mutants
 EQUIVALENT = 58
 """Mutants of halo's validator that `python -m benchmarks.mutants` proves equivalent."""
 
@@ -784,7 +812,8 @@ class TestMutants:
         assert drawn | anything <= caught()
 
     def test_a_copy_is_left_as_it_was(self) -> None:
-        before = dict(SUBJECT.names)
-        with SUBJECT.changed(MISTAKES[0]):
-            assert before != SUBJECT.names
-        assert before == SUBJECT.names
+        names = SUBJECT.program.names
+        before = dict(names)
+        with SUBJECT.program.changed(MISTAKES[0]):
+            assert before != names
+        assert before == names

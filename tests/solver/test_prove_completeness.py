@@ -18,6 +18,7 @@ from parsolve.solver.prove import completeness, teeth
 from parsolve.solver.prove.completeness import Comparison
 from parsolve.solver.prove.mutants import program_mutants, rule_mutants
 from parsolve.solver.prove.obligation import Finding, Obligation
+from parsolve.solver.prove.program import Program
 from parsolve.solver.prove.run import decided
 from parsolve.solver.prove.validator import Validator, loaded
 from tests.solver.questions import HALO
@@ -140,7 +141,7 @@ def test_every_rule_and_every_function_with_a_check_has_teeth() -> None:
 
 def test_a_killed_mistake_is_one_that_a_configuration_shows() -> None:
     """Run again, apart from the search: the mutant and the reference differ at it."""
-    program = teeth.Program(loaded(HALO.reference))
+    program = Program(loaded(HALO.reference))
     finding = biting()["teeth/reference/_validate_single_domain_multigroup_ep"].decide(
         Deadline(None)
     )

@@ -11,6 +11,7 @@ import typer
 
 from parsolve.cli.common import (
     ASK,
+    NO,
     OUTPUT,
     Format,
     Gpu,
@@ -92,7 +93,11 @@ def layout(
     axes = axis or ()
     answer = laid_out(config, ranks=ranks, axes=axes)
     if not isinstance(answer, RankLayout):
-        finish(answer, Format.JSON if format is LayoutFormat.JSON else Format.TEXT)
+        if format is LayoutFormat.JSON:
+            rejection = to_json(answer, indent=2) + "\n"
+            write_to(output, lambda stream: stream.write(rejection))
+            raise typer.Exit(NO)
+        finish(answer, Format.TEXT)
     marked = answer.ranks or ()
     if format is LayoutFormat.SVG and ranks:
         answer = laid_out(config, axes=axes)  # its ranks are marked, and all groups drawn

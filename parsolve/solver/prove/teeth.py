@@ -8,14 +8,10 @@ that is neither is a finding: nobody would notice the mistake.
 
 from __future__ import annotations
 
-import ast
-import inspect
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
-from types import FunctionType
 from typing import Any, Literal
 
 import z3
@@ -26,12 +22,12 @@ from parsolve.solver.deadline import Deadline
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.differences import nearby, neighbours
 from parsolve.solver.prove.instances import find, is_question, off_default
-from parsolve.solver.prove.mutants import ProgramMutant, RuleMutant, program_mutants, rule_mutants
+from parsolve.solver.prove.mutants import ProgramMutant, RuleMutant, rule_mutants
 from parsolve.solver.prove.obligation import Finding, Goal, Mutant, Obligation, Status
+from parsolve.solver.prove.program import Program
 from parsolve.solver.prove.prover import Prover
 from parsolve.solver.prove.repair import Repair
 from parsolve.solver.prove.validator import Executed, Outcome, Validator, loaded
-from parsolve.solver.symbolic.sources import Sources
 from parsolve.solver.symbolic.values import Condition
 
 ENOUGH = 10.0
@@ -45,7 +41,7 @@ MUTANT_FILE = "<mutant>"
 
 def obligations(profile: Profile) -> Iterator[Obligation]:
     """One for each rule of the catalogue, and one for each function of the reference."""
-    teeth = _Teeth(profile)
+    teeth = Teeth(profile)
     for index, rule in enumerate(profile.rules):
         yield Obligation(
             name=f"teeth/catalogue/{rule.id}",
@@ -69,7 +65,7 @@ class _Sample:
     violated: tuple[int, ...]
 
 
-class _Teeth:
+class Teeth:
     """What the obligations about one profile share."""
 
     def __init__(self, profile: Profile) -> None:
@@ -200,11 +196,10 @@ class _Teeth:
     def of_function(self, function: str, deadline: Deadline) -> Finding:
         """Kill every mutant of a function of the reference, or prove it equivalent."""
         mutants = self.program.mutants[function]
-        return _summed([self._program_mutant(mutant, deadline) for mutant in mutants])
+        return _summed([self.of_mutant(mutant, deadline) for mutant in mutants])
 
-    def _program_mutant(
-        self, mutant: ProgramMutant, deadline: Deadline
-    ) -> tuple[Mutant, Goal | None]:
+    def of_mutant(self, mutant: ProgramMutant, deadline: Deadline) -> tuple[Mutant, Goal | None]:
+        """Kill one mutant, or prove it equivalent."""
         with self.program.changed(mutant) as function:
             validator = Validator(function, self.profile, sources=self.program.sources(mutant))
             for sample, outcome in zip(self.samples, self.outcomes, strict=True):
@@ -265,55 +260,6 @@ class _Teeth:
                                 return twice
                 return next(filter(noticed, self.repair.drawn(starts, rule.reads)), None)
         return None
-
-
-class Program:
-    """A module whose functions can be exchanged for changed ones, apart from the real one."""
-
-    def __init__(self, entry: Callable[..., Any]) -> None:
-        self.entry = entry.__name__
-        module = sys.modules[entry.__module__]
-        self.tree = ast.parse(inspect.getsource(module))
-        self.names: dict[str, Any] = {"__name__": module.__name__}
-        file = inspect.getsourcefile(module) or MUTANT_FILE
-        exec(compile(self.tree, file, "exec"), self.names)  # noqa: S102  (the profile's own reference)
-
-    @cached_property
-    def mutants(self) -> dict[str, list[ProgramMutant]]:
-        """Every mutant, by the function that it changes."""
-        found: dict[str, list[ProgramMutant]] = {}
-        for mutant in program_mutants(self.tree):
-            found.setdefault(mutant.function.name, []).append(mutant)
-        return found
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """Functions that have checks."""
-        return tuple(self.mutants)
-
-    def sources(self, mutant: ProgramMutant) -> Sources:
-        """Where the changed function is written."""
-        return Sources({MUTANT_FILE: ast.Module([mutant.function], [])})
-
-    def changed(self, mutant: ProgramMutant) -> _Changed:
-        """The entry point while one function is exchanged."""
-        return _Changed(self, mutant)
-
-
-class _Changed:
-    def __init__(self, program: Program, mutant: ProgramMutant) -> None:
-        self.program = program
-        self.mutant = mutant
-        self.original: FunctionType = program.names[mutant.function.name]
-
-    def __enter__(self) -> Callable[..., Any]:
-        module = ast.Module([self.mutant.function], [])
-        exec(compile(module, MUTANT_FILE, "exec"), self.program.names)  # noqa: S102
-        entry: Callable[..., Any] = self.program.names[self.program.entry]
-        return entry
-
-    def __exit__(self, *_: object) -> None:
-        self.program.names[self.mutant.function.name] = self.original
 
 
 def _told(outcome: Outcome) -> object:
