@@ -199,10 +199,11 @@ def table(name: str, found: Scores) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.mutants", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PROFILE", help=", ".join(SUBJECTS))
+    parser.add_argument("--strength", type=int, default=0, metavar="N", help="as of fixtures")
     asked = parser.parse_args()
     for name in asked.names or SUBJECTS:
         subject = SUBJECTS[name]()
-        made = fixtures(subject.profile).fixtures
+        made = fixtures(subject.profile, strength=asked.strength).fixtures
         found = scores(subject, [subject.profile.config(each.config).values for each in made])
         print(table(name, found), flush=True)
 

@@ -112,10 +112,6 @@ def validate(
     for known in EXCHANGES:
         if cp_comm_type == known:
             exchange = known
-    width = moe_intermediate_size
-    if width is None and num_experts is not None and model_kind != "dense":
-        # nothing to judge: a width that is cut evenly
-        width = tp_size if expert_tp_size is None else expert_tp_size
     run = _Run(
         Config(
             world_size=world_size,
@@ -169,7 +165,7 @@ def validate(
             tp_comm_overlap=tp_comm_overlap,
             num_experts=None if model_kind == "dense" else num_experts,
             moe_router_topk=2 if num_experts_per_tok is None else num_experts_per_tok,
-            moe_ffn_hidden_size=width,
+            moe_ffn_hidden_size=moe_intermediate_size,
             moe_router_score_function=router_score,
             moe_router_pre_softmax=router_pre_softmax,
             moe_router_load_balancing_type=load_balancing,

@@ -195,12 +195,12 @@ MODEL = (
     _model(
         "expert-ffn-not-divisible-by-etp",
         DIVIDE,
-        divides(q.expert_tp_size, f.moe_intermediate_size),
+        divides(q.expert_tp_size, q.expert_ffn_size),
         "Expert tensor parallelism cuts the experts' width.",
         "Use an etp that divides it.",
         {**MOE, "expert_tp_size": 4, "moe_intermediate_size": 1410},
         {**MOE, "expert_tp_size": 2, "moe_intermediate_size": 1410},
-        all_of(q.is_moe, f.moe_intermediate_size > 0),
+        all_of(q.is_moe, q.expert_ffn_size > 0),
     ),
     _model(
         "shared-ffn-not-divisible-by-tp",

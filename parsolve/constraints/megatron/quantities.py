@@ -61,6 +61,11 @@ expert_tp_size = Named(
     if_(f.expert_tp_size == 0, f.tp_size, largest(1, f.expert_tp_size)),
     about="Ranks that split each expert: etp, or tp where it is not given.",
 )
+expert_ffn_size = Named(
+    "expert_ffn_size",
+    if_(f.moe_intermediate_size == 0, f.intermediate_size, f.moe_intermediate_size),
+    about="Width of each expert: its own, or the FFN's where it is not given.",
+)
 expert_gtp_size = Named(
     "expert_gtp_size",
     if_(f.expert_weight_shards == 0, 1, largest(1, f.expert_weight_shards // expert_tp_size)),
