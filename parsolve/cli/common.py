@@ -33,6 +33,7 @@ EXIT = {
     "rejected": NO,
     "conflict": NO,
     "refuted": NO,
+    "unreadable": MISUSE,
     "undecided": UNDECIDED,
 }
 
@@ -47,6 +48,28 @@ class Format(StrEnum):
     JSON = "json"
 
 
+Nodes = Annotated[
+    int | None,
+    typer.Option(
+        "--nnodes",
+        "--num-nodes",
+        metavar="N",
+        min=1,
+        help="OS nodes of the job, as torchrun takes them: world size = nodes * processes per node.",
+        rich_help_panel="Cluster",
+    ),
+]
+PerNode = Annotated[
+    int | None,
+    typer.Option(
+        "--nproc-per-node",
+        "--nproc_per_node",
+        metavar="N",
+        min=1,
+        help="Processes of each node, one per GPU, as torchrun takes them.",
+        rich_help_panel="Cluster",
+    ),
+]
 ProfileName = Annotated[
     str, typer.Option("--profile", help="Framework whose rules hold.", rich_help_panel=ASK)
 ]

@@ -128,8 +128,8 @@ def speaks(profile: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 
 def profile_of(arguments: Sequence[str] | None, default: str = "") -> Profile:
     """The profile that the arguments name: its fields are the options. Else the default one."""
-    named = default = default or DEFAULT_PROFILE
     given = arguments or ()
+    named = default = default or profile_of_file(given) or DEFAULT_PROFILE
     for position, argument in enumerate(given):
         option, has_value, value = argument.partition("=")
         if option == "--profile":
@@ -139,6 +139,20 @@ def profile_of(arguments: Sequence[str] | None, default: str = "") -> Profile:
 
         return every()
     return PROFILES[named if named in PROFILES else default]
+
+
+def profile_of_file(arguments: Sequence[str]) -> str:
+    """The profile of the first argument that is a configuration file; empty if none is."""
+    for argument in arguments:
+        if not argument.startswith("-") and os.path.isfile(argument):  # noqa: PTH113  (pathlib raises)
+            from parsolve.solver.files.document import FileProblem  # noqa: PLC0415
+            from parsolve.solver.files.reading import contents, read  # noqa: PLC0415
+
+            try:
+                return read(argument, contents(argument)).profile.name
+            except FileProblem:
+                continue
+    return ""
 
 
 def _used(profile: Profile, arguments: Sequence[str], own: set[str]) -> set[str] | None:

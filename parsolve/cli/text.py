@@ -27,6 +27,7 @@ from parsolve.solver.answer import (
     Best,
     Comparison,
     Conflict,
+    Files,
     Memory,
     RankLayout,
     Rejected,
@@ -94,6 +95,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.comparing import show_comparison  # noqa: PLC0415  (a check needs it not)
 
             show_comparison(screen, answer)
+        case Files():
+            from parsolve.cli.files import show_files  # noqa: PLC0415  (a check needs it not)
+
+            show_files(screen, answer)
         case Stages():
             from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
 

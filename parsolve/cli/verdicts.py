@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from parsolve.cli.launching import show_launch
@@ -17,6 +18,7 @@ from parsolve.cli.wording import (
     quantities,
     repair_notes,
     rule_facts,
+    together,
     unjudged_words,
     usage_words,
 )
@@ -34,7 +36,7 @@ from parsolve.solver.answer import (
 def show_model(screen: Screen, profile: Profile, config: Mapping[str, Any]) -> None:
     """What the answer takes the model for."""
     if facts := model_facts(profile, config):
-        screen.entry("model", " ".join(facts))
+        screen.entry("model", together(facts))
 
 
 def show_accepted(screen: Screen, answer: Accepted) -> None:
@@ -58,13 +60,20 @@ def show_accepted(screen: Screen, answer: Accepted) -> None:
     show_launch(screen, "launch", profile, answer, answer.warnings)
 
 
-def show_rejected(screen: Screen, answer: Rejected) -> None:
-    """Every violated rule, the framework's own verdict first, and the nearest repairs."""
+def show_rejected(
+    screen: Screen, answer: Rejected, lines: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Every violated rule, the framework's own verdict first, and the nearest repairs.
+
+    ``lines`` says of a rule which lines of a file it reads.
+    """
     profile = PROFILES[answer.profile]
     for position, violation in enumerate(answer.violations):
         word = "rejected" if position == 0 else "also violated"
         screen.headline(word, f"[{profile.name}] {violation.rule}", NO)
         show_violation(screen, profile, violation, first=position == 0)
+        if places := lines.get(violation.rule):
+            screen.entry("lines", places)
     on = cluster(profile, answer.config, answer.derived)
     screen.entry("given", f"{differences(profile, answer.config)} on {on}")
     show_model(screen, profile, answer.config)

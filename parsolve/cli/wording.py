@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import groupby
 from shlex import quote
-from typing import Any
+from typing import Any, TypeAlias
 
 from parsolve.cli.screen import NO, OPEN, YES
 from parsolve.constraints.fields import Bytes, Field, Flag, Size, Sizes, gib, size_text
@@ -24,8 +26,34 @@ from parsolve.solver.answer import (
 )
 
 
+Vocabulary: TypeAlias = Callable[[Field, object], str]
+"""How a setting is spelled outside of parsolve; empty where it cannot be."""
+
+_SPEAKS: ContextVar[tuple[Vocabulary, str] | None] = ContextVar("speaks", default=None)
+
+
+@contextmanager
+def speaking(vocabulary: Vocabulary, between: str) -> Iterator[None]:
+    """Have settings spelled so, with ``between`` between several, instead of as options."""
+    token = _SPEAKS.set((vocabulary, between))
+    try:
+        yield
+    finally:
+        _SPEAKS.reset(token)
+
+
+def together(settings: Iterable[str]) -> str:
+    """Several settings in one line."""
+    parts, speaks = list(settings), _SPEAKS.get()
+    plain = speaks is None or all(part.startswith("--") for part in parts)
+    return (" " if speaks is None or plain else speaks[1]).join(parts)
+
+
 def option(field: Field, value: object) -> str:
     """The command line option, or the environment, that gives the field this value."""
+    speaks = _SPEAKS.get()
+    if speaks is not None and (said := speaks[0](field, value)):
+        return said
     if not field.flag:
         if isinstance(field, Size) and field.env:
             return f"{field.env}={value}"
@@ -51,7 +79,7 @@ def differences(profile: Profile, config: Mapping[str, Any], also: Iterable[str]
         for field in profile.fields
         if field.flag and (field.name in wanted or _is_chosen(field, config))
     ]
-    return " ".join(parts) or "(defaults)"
+    return together(parts) or "(defaults)"
 
 
 def _is_chosen(field: Field, config: Mapping[str, Any]) -> bool:
@@ -178,7 +206,7 @@ def change_words(profile: Profile, repair: Repair) -> str:
     """What a repair changes as options, and the conditions that it gives up."""
     changes = [option(profile.field_of[name], value) for name, value in repair.change.items()]
     drops = [f'without --where "{text}"' for text in repair.drop or ()]
-    return " ".join([*changes, *drops])
+    return together([*changes, *drops])
 
 
 def repair_notes(answer: Rejected) -> list[str]:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Annotated, NoReturn
 
 import typer
 
 from parsolve.cli.common import (
     ASK,
+    EXIT,
     MISUSE,
     NO,
     OUTPUT,
     YES,
-    AnswerFormat,
     Format,
     Gpu,
     Model,
+    Nodes,
+    PerNode,
     finish,
     gathered,
     one_world,
@@ -25,12 +29,32 @@ from parsolve.cli.common import (
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.profile import Config, Profile
+from parsolve.solver.files.cluster import Cluster
+
+
+class CheckFormat(StrEnum):
+    """How a verdict is written."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
 
 
 @takes_fields
 @reports_misuse
 def check(
     given: Mapping[str, object],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE]...",
+            help="Files to check, or folders of them, or - for standard input: training YAML, "
+            "launch scripts, accelerate, DeepSpeed, torchtitan and axolotl configurations. "
+            "Nothing is executed. Options replace what a file says.",
+            show_default=False,
+        ),
+    ] = None,
     world: Annotated[
         str | None,
         typer.Option(
@@ -40,14 +64,17 @@ def check(
             rich_help_panel="Cluster",
         ),
     ] = None,
+    nodes: Nodes = None,
+    per_node: PerNode = None,
     profile: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--profile",
-            help="Framework whose rules hold; all gives the verdict of every one.",
+            help="Framework whose rules hold; all gives the verdict of every one. (default: halo; "
+            "the file's own, where FILE is given)",
             rich_help_panel=ASK,
         ),
-    ] = DEFAULT_PROFILE,
+    ] = None,
     model: Model = None,
     gpu: Gpu = None,
     jsonl: Annotated[
@@ -71,15 +98,35 @@ def check(
             "(default: 6; 0 with --jsonl, to keep up with the stream)",
         ),
     ] = None,
-    format: AnswerFormat = Format.TEXT,  # noqa: A002
+    format: Annotated[  # noqa: A002
+        CheckFormat,
+        typer.Option(
+            "--format",
+            help="How to write the answer; github (annotations) and sarif take files.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = CheckFormat.TEXT,
 ) -> None:
     """Run ``parsolve check``."""
     from parsolve.solver.check import SHOWN_REPAIRS  # noqa: PLC0415
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
+    shown = SHOWN_REPAIRS if repairs is None else repairs
+    cluster = Cluster(
+        world=None if world is None else one_world(world), nodes=nodes, gpus_per_node=per_node
+    )
+    if files:
+        _check_files(files, given, cluster, profile, model, gpu, jsonl, shown, format)
+    if format not in {CheckFormat.TEXT, CheckFormat.JSON}:
+        message = f"{format} annotates lines of files; give FILE"
+        raise UsageError(message, param_hint="'--format'")
     if profile == ALL:
-        _check_all(given, world, model, gpu, jsonl, repairs, format)
-    chosen = profile_named(profile)
+        _check_all(given, cluster, model, gpu, jsonl, repairs, Format(format))
+    chosen = profile_named(profile or DEFAULT_PROFILE)
+    size, on_each = cluster.sizes()
+    world = None if size is None else str(size)
+    if on_each is not None and "gpus_per_node" in chosen.field_of:
+        given = {"gpus_per_node": on_each, **given}
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
@@ -98,8 +145,67 @@ def check(
     if world is None:
         raise _no_world()
     config = chosen.config({chosen.world: one_world(world), **facts})
-    shown = SHOWN_REPAIRS if repairs is None else repairs
-    finish(check_config(config, shown_repairs=shown), format)
+    finish(check_config(config, shown_repairs=shown), Format(format))
+
+
+def _check_files(
+    files: list[str],
+    given: Mapping[str, object],
+    cluster: Cluster,
+    profile: str | None,
+    model: str | None,
+    gpu: str | None,
+    jsonl: str | None,
+    shown_repairs: int,
+    format_: CheckFormat,
+) -> NoReturn:
+    """The verdict on every file."""
+    from parsolve.solver.files.judging import Asked, check_files  # noqa: PLC0415
+
+    if jsonl is not None:
+        message = "give files, or a stream of configurations with --jsonl, not both"
+        raise UsageError(message, param_hint="'--jsonl'")
+    if profile == ALL:
+        message = "a file is judged by the rules of its own framework; leave --profile out"
+        raise UsageError(message, param_hint="'--profile'")
+
+    def facts(
+        chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
+    ) -> dict[str, object]:
+        return gathered(chosen, said, model or own_model, gpu, sizes)
+
+    asked = Asked(
+        facts=facts,
+        given=given,
+        cluster=cluster,
+        model=model,
+        profile=None if profile is None else profile_named(profile).name,
+        shown_repairs=shown_repairs,
+    )
+    answer = check_files(files, asked, _standard_input() if "-" in files else None)
+    match format_:
+        case CheckFormat.GITHUB:
+            from parsolve.cli.annotations import write_github  # noqa: PLC0415
+
+            write_github(answer, sys.stdout)
+        case CheckFormat.SARIF:
+            from parsolve.cli.annotations import write_sarif  # noqa: PLC0415
+
+            write_sarif(answer, sys.stdout)
+        case _:
+            finish(answer, Format(format_))
+    raise typer.Exit(EXIT[answer.status])
+
+
+def _standard_input() -> str:
+    from parsolve.solver.files.document import LARGEST_FILE, FileProblem  # noqa: PLC0415
+    from parsolve.solver.files.judging import STANDARD_INPUT  # noqa: PLC0415
+    from parsolve.solver.files.reading import decoded  # noqa: PLC0415
+
+    content = sys.stdin.buffer.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise FileProblem(STANDARD_INPUT, None, f"larger than {LARGEST_FILE:,} bytes")
+    return decoded(STANDARD_INPUT, content)
 
 
 def _no_world() -> UsageError:
@@ -109,7 +215,7 @@ def _no_world() -> UsageError:
 
 def _check_all(
     given: Mapping[str, object],
-    world: str | None,
+    cluster: Cluster,
     model: str | None,
     gpu: str | None,
     jsonl: str | None,
@@ -122,9 +228,11 @@ def _check_all(
     if jsonl is not None:
         message = "a file of configurations is checked against one profile; name it"
         raise UsageError(message, param_hint="'--profile'")
-    if world is None:
+    size, on_each = cluster.sizes()
+    if size is None:
         raise _no_world()
-    size = one_world(world)
+    if on_each is not None:
+        given = {"gpus_per_node": on_each, **given}
 
     def read(profile: Profile, said: Mapping[str, object]) -> Config:
         return profile.config(gathered(profile, said, model, gpu, [size]))

@@ -29,7 +29,7 @@ class Place:
 
 
 class FileProblem(Misuse):
-    """A file that cannot be read, or a value in it. The message begins with ``file:line:column``."""
+    """A file, or a value in it, that cannot be read. The message says ``file:line:column`` first."""
 
     def __init__(self, name: str, place: Place | None, message: str) -> None:
         where = name if place is None else f"{name}:{place.line}:{place.column}"

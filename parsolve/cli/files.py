@@ -1,0 +1,146 @@
+"""Verdicts on files as text, in the words of the file."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from parsolve.cli.launching import argument
+from parsolve.cli.screen import OPEN, Screen
+from parsolve.cli.table import show_table
+from parsolve.cli.verdicts import show_accepted, show_rejected
+from parsolve.cli.wording import Vocabulary, speaking
+from parsolve.constraints import PROFILES
+from parsolve.constraints.fields import Field, Flag
+from parsolve.constraints.profile import Profile
+from parsolve.solver.answer import Accepted, Files, FileSetting, FileVerdict, Rejected
+from parsolve.solver.files.format import Format
+from parsolve.solver.files.formats import FORMATS
+
+
+def show_files(screen: Screen, answer: Files) -> None:
+    """Every file that is not plainly accepted, then a table of all; one file alone in full."""
+    alone = len(answer.files) == 1
+    shown = [each for each in answer.files if alone or _has_more(each)]
+    for position, verdict in enumerate(shown):
+        if position:
+            screen.line()
+        _show_file(screen, verdict)
+    if alone:
+        return
+    if shown:
+        screen.line()
+    show_table(screen, ("file", "profile", "GPUs", "verdict", "first rule"), _rows(answer))
+    screen.line()
+    parts = [f"{answer.accepted} accepted", f"{answer.rejected} rejected"]
+    parts += [f"{answer.unreadable} unreadable"] if answer.unreadable else []
+    parts += [f"{len(answer.skipped)} skipped, of no known format"] if answer.skipped else []
+    screen.line(f"{len(answer.files)} files: {', '.join(parts)}")
+
+
+def _has_more(verdict: FileVerdict) -> bool:
+    warned = verdict.detail is not None and any(each.kind for each in verdict.detail.warnings)
+    return verdict.verdict != "accepted" or warned or any(each.why for each in verdict.ignored)
+
+
+def _rows(answer: Files) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for each in answer.files:
+        world = rule = ""
+        if each.detail is not None:
+            world = str(each.detail.config[PROFILES[each.detail.profile].world])
+        if isinstance(each.detail, Rejected):
+            more = len(each.detail.violations) - 1
+            rule = each.detail.violations[0].rule + (f" and {more} more" if more else "")
+        rows.append((each.file, each.profile or "", world, each.verdict, rule))
+    return rows
+
+
+def _show_file(screen: Screen, verdict: FileVerdict) -> None:
+    place = f":{verdict.line}:{verdict.column}" if verdict.line else ""
+    if verdict.error is not None:
+        screen.headline("unreadable", f"{verdict.file}{place}: {verdict.error}", OPEN)
+        show_ignored(screen, verdict)
+        return
+    screen.line(f"{verdict.file}: {format_of(verdict).title}", "bold")
+    show_settings(screen, verdict)
+    show_ignored(screen, verdict)
+    with speaking(*vocabulary(verdict)):
+        match verdict.detail:
+            case Accepted() as accepted:
+                show_accepted(screen, accepted)
+            case Rejected() as rejected:
+                show_rejected(screen, rejected, rule_lines(verdict))
+            case None:
+                pass
+
+
+def rule_lines(verdict: FileVerdict) -> dict[str, str]:
+    """For each rule, the settings of the file that it reads, with their lines."""
+    return {
+        rule.rule: ", ".join(_placed(each.key, each.line) for each in rule.settings)
+        for rule in verdict.rules
+    }
+
+
+def _placed(key: str, line: int | None) -> str:
+    return f"{key} ({line})"
+
+
+def show_settings(screen: Screen, verdict: FileVerdict) -> None:
+    """What was read from the file, with line numbers; what its silence means; what options say."""
+    written = [each for each in verdict.settings if each.line is not None]
+    kept = [each for each in written if each.of not in verdict.overridden]
+    if kept:
+        format_ = format_of(verdict)
+        screen.entry("read", ", ".join(f"{_setting(format_, each)} ({each.line})" for each in kept))
+    if replaced := [each for each in written if each.of in verdict.overridden]:
+        words = ", ".join(_placed(each.key, each.line) for each in replaced)
+        screen.entry("replaced", f"{words}: by what the command line says")
+    silent = [each for each in verdict.settings if each.line is None and each.value is not None]
+    if silent:
+        words = ", ".join(f"{each.of} = {each.value}" for each in silent)
+        screen.entry("unsaid", f"{words}: what leaving it out means")
+
+
+def _setting(format_: Format, setting: FileSetting) -> str:
+    key, value = setting.key, setting.value
+    known = format_.key(key)
+    if known is None or known.of != setting.of:  # what several keys say together
+        key = f"{key}: {setting.of} ="
+    match value:
+        case bool():
+            text = str(value).lower()
+        case list() | tuple():
+            text = ",".join(map(str, value))
+        case _:
+            text = str(value)
+    return f"{key} {text}"
+
+
+def show_ignored(screen: Screen, verdict: FileVerdict) -> None:
+    """Every line that decided nothing; those that may be a slip first."""
+    for each in verdict.ignored:
+        if each.why:
+            screen.entry("not read", f"{each.key} ({each.line}): {each.why}")
+    if rest := [_placed(each.key, each.line) for each in verdict.ignored if not each.why]:
+        screen.entry("ignored", f"{', '.join(rest)}: no rule asks for them")
+
+
+def format_of(verdict: FileVerdict) -> Format:
+    """The format of a file that has one."""
+    return next(each for each in FORMATS if each.name == verdict.format)
+
+
+def vocabulary(verdict: FileVerdict) -> tuple[Vocabulary, str]:
+    """How a file spells a setting, and what stands between two."""
+    format_, syntax = format_of(verdict), verdict.syntax
+    if syntax is None or syntax == "script":
+        return partial(_as_argument, format_.profile), " "
+    return partial(format_.setting, syntax), ", "
+
+
+def _as_argument(profile: Profile, field: Field, value: object) -> str:
+    said = argument(profile, field, value).strip()
+    if not said and isinstance(field, Flag) and field.launch and not value:
+        return f"(without --{field.launch})"
+    return said

@@ -1,0 +1,171 @@
+"""A file format: what its keys say of a profile's fields, in both directions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from parsolve.constraints import PROFILES
+from parsolve.constraints.fields import Choice, Field, Flag, Size
+from parsolve.constraints.profile import Profile
+from parsolve.solver.files.document import Kind
+
+NODES = "cluster.nodes"
+GPUS_PER_NODE = "cluster.gpus_per_node"
+WORLD = "cluster.world_size"
+CLUSTER = (NODES, GPUS_PER_NODE, WORLD)
+"""What a key may say of the cluster: OS nodes, GPUs of each, GPUs in all."""
+
+MODEL = "model"
+"""What a key may say beside: the name of a model."""
+
+Derived: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, tuple[str, Any]]]
+"""Reads all values of a file, by path with underscores: for a field, the path that says it (empty
+where the absence of one does), and the value."""
+
+
+class Unsaid:
+    """Marks a value of a file that says nothing, such as ``auto``."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+
+
+AUTO = Unsaid("auto: whoever calls fills it in")
+OFF = Unsaid("off: another key may say more")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What one key says: of a field, of the cluster or the model's name (``of``).
+
+    ``values`` translates what the file holds into what the field holds, or into `Unsaid`; what
+    is not in it is the field's own to judge.
+    """
+
+    path: str
+    of: str
+    values: Mapping[Any, Any] = field(default_factory=dict)
+
+    def read(self, value: Any) -> Any:  # noqa: ANN401  (a file holds anything)
+        """What the field holds where the file holds this value."""
+        try:
+            return self.values.get(_hashed(value), value)
+        except TypeError:  # a list
+            return value
+
+    def write(self, value: Any) -> Any:  # noqa: ANN401
+        """What the file holds where the field holds this value."""
+        for (_, said), meant in self.values.items():
+            if type(meant) is type(value) and meant == value:
+                return said
+        return value
+
+
+def _hashed(value: Any) -> tuple[type, Any]:  # noqa: ANN401
+    """A value that is told apart from what Python calls equal: true is not 1."""
+    return type(value), value
+
+
+def values(**texts: Any) -> dict[Any, Any]:  # noqa: ANN401
+    """Texts of a file, with what the field holds."""
+    return {_hashed(text): meant for text, meant in texts.items()}
+
+
+def switch(on: Any, off: Any) -> dict[Any, Any]:  # noqa: ANN401
+    """What true and false mean to the field."""
+    return {(bool, True): on, (bool, False): off}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """One kind of file that says how to train.
+
+    ``marks`` are paths of which a file must hold one; the format of most marks is taken. A key
+    that ``keys`` does not list is read by the profile's own spellings below each of ``sections``
+    (``""`` is the root). ``derived`` gives what several keys say together.
+    """
+
+    name: str
+    title: str
+    kinds: frozenset[Kind]
+    profile_name: str
+    marks: frozenset[str]
+    keys: tuple[Key, ...] = ()
+    sections: tuple[str, ...] = ("",)
+    derived: Derived | None = None
+
+    @property
+    def profile(self) -> Profile:
+        """Whose rules judge such files."""
+        return PROFILES[self.profile_name]
+
+    @cached_property
+    def of_path(self) -> Mapping[str, Key]:
+        """Keys by path, in the frameworks' one spelling of dashes."""
+        listed = (*_of_command_line(self.profile), *self.keys)
+        return {plain(key.path): key for key in listed}
+
+    def key(self, path: str) -> Key | None:
+        """What the key at a path says; None where it says nothing that rules ask for."""
+        word = plain(path)
+        known = self.of_path.get(word)
+        if known is not None:
+            return known
+        spellings = self.profile.spellings
+        for section in self.sections:
+            rest = word.removeprefix(f"{section}.") if section else word
+            if (section == "" or rest != word) and rest in spellings:
+                return Key(path=path, of=spellings[rest])
+        return None
+
+    def path_of(self, field: Field) -> str:
+        """How such a file calls a field; empty where it has no key for it."""
+        listed = next((key.path for key in self.keys if key.of == field.name), "")
+        return listed or (field.launch if " " not in field.launch else "")
+
+    def setting(self, kind: Kind, field: Field, value: Any) -> str:  # noqa: ANN401
+        """The line of such a file that gives the field this value; empty where none does."""
+        path = self.path_of(field)
+        if not path or value is None:
+            return ""
+        key = self.key(path)
+        held = value if key is None else key.write(value)
+        match kind:
+            case "yaml":
+                return f"{path}: {_plain_scalar(held)}"
+            case "json":
+                return f"{json.dumps(path)}: {json.dumps(held)}"
+            case "toml":
+                return f"{path} = {json.dumps(held)}"
+            case "script":
+                return ""
+
+
+def _of_command_line(profile: Profile) -> Iterator[Key]:
+    """Options of the framework that are no field's own name: ``--bf16``, ``--disable-x``."""
+    for each in profile.fields:
+        match each:
+            case Flag(launch_off=str(off)) if off:
+                yield Key(path=off, of=each.name, values=switch(on=False, off=OFF))
+            case Choice(said=(_, *_)):
+                for label, option in each.said:
+                    if option:
+                        path = option.removeprefix("--")
+                        yield Key(path=path, of=each.name, values=switch(on=label, off=OFF))
+            case Size(env=str(name)) if name:
+                yield Key(path=f"env.{name}", of=each.name)
+
+
+def plain(path: str) -> str:
+    """A path with the one spelling of dashes."""
+    return path.replace("-", "_")
+
+
+def _plain_scalar(value: Any) -> str:  # noqa: ANN401
+    if isinstance(value, str):
+        return value
+    return json.dumps(value)

@@ -1,0 +1,218 @@
+"""Files judged: settings of a file under what the command line says, and the verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from parsolve.constraints.fields import Misuse
+from parsolve.constraints.formula import fields_of
+from parsolve.constraints.profile import Config, Profile
+from parsolve.solver.answer import (
+    Accepted,
+    FileIgnored,
+    FileRule,
+    Files,
+    FileSetting,
+    FileVerdict,
+    Rejected,
+)
+from parsolve.solver.check import check
+from parsolve.solver.files.cluster import Cluster
+from parsolve.solver.files.document import FileProblem
+from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
+from parsolve.solver.files.reading import Reading, Said, contents, files_in, read
+
+STANDARD_INPUT = "standard input"
+
+Facts: TypeAlias = Callable[[Profile, Mapping[str, object], str | None, list[int]], dict[str, Any]]
+"""What the user said, over what a model of this name says on these worlds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What holds for every file: options for fields, the cluster, the model, and its facts."""
+
+    facts: Facts
+    given: Mapping[str, object]
+    cluster: Cluster
+    model: str | None = None
+    profile: str | None = None
+    shown_repairs: int = 6
+
+
+def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) -> Files:
+    """Check files, and all in folders that look like configurations; ``-`` has the text ``stdin``.
+
+    What a folder holds beside them is skipped and named; a file that was named itself and
+    cannot be read is an answer of its own, and the others are still checked.
+    """
+    verdicts: list[FileVerdict] = []
+    skipped: list[str] = []
+    for path in paths:
+        if path == "-" and stdin is not None:
+            verdicts.append(verdict_on(STANDARD_INPUT, partial(str, stdin), asked))
+            continue
+        if not Path(path).is_dir():
+            verdicts.append(verdict_on(path, partial(contents, path), asked))
+            continue
+        for found in map(str, files_in(Path(path))):
+            verdict = verdict_on(found, partial(contents, found), asked)
+            if verdict.verdict == "unreadable" and verdict.format is None:
+                skipped.append(found)
+            else:
+                verdicts.append(verdict)
+    if not verdicts:
+        message = f"no training configuration in {', '.join(paths)}"
+        raise Misuse(message)
+    count = Counter(each.verdict for each in verdicts)
+    return Files(
+        files=tuple(verdicts),
+        accepted=count["accepted"],
+        rejected=count["rejected"],
+        unreadable=count["unreadable"],
+        skipped=tuple(skipped),
+    )
+
+
+def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
+    """The verdict on one file; ``text`` reads it."""
+    try:
+        reading = read(name, text(), asked.profile)
+    except FileProblem as problem:
+        return _unreadable(name, problem)
+    try:
+        config = configured(reading, asked)
+    except FileProblem as problem:
+        return _unreadable(name, problem, reading)
+    answer = check(config, shown_repairs=asked.shown_repairs)
+    replaced = overridden(reading, asked)
+    return FileVerdict(
+        file=name,
+        verdict=answer.answer,
+        format=reading.format.name,
+        syntax=reading.document.kind,
+        profile=reading.profile.name,
+        settings=tuple(_setting(said) for said in reading.said.values()),
+        overridden=replaced,
+        ignored=_ignored(reading),
+        rules=tuple(_blamed(reading, answer, replaced)),
+        detail=answer,
+    )
+
+
+def _unreadable(name: str, problem: FileProblem, reading: Reading | None = None) -> FileVerdict:
+    return FileVerdict(
+        file=name,
+        verdict="unreadable",
+        format=None if reading is None else reading.format.name,
+        syntax=None if reading is None else reading.document.kind,
+        profile=None if reading is None else reading.profile.name,
+        ignored=() if reading is None else _ignored(reading),
+        error=problem.message,
+        line=None if problem.place is None else problem.place.line,
+        column=None if problem.place is None else problem.place.column,
+    )
+
+
+def _ignored(reading: Reading) -> tuple[FileIgnored, ...]:
+    return tuple(
+        FileIgnored(
+            key=each.key,
+            value=each.value,
+            line=each.place.line,
+            column=each.place.column,
+            why=each.why or None,
+        )
+        for each in sorted(reading.ignored, key=lambda each: each.place)
+    )
+
+
+def _setting(said: Said) -> FileSetting:
+    return FileSetting(
+        key=said.key,
+        of=said.of,
+        value=said.value,
+        line=None if said.place is None else said.place.line,
+        column=None if said.place is None else said.place.column,
+    )
+
+
+def _blamed(
+    reading: Reading, answer: Accepted | Rejected, replaced: tuple[str, ...]
+) -> Iterable[FileRule]:
+    """For every violated rule and every warning, the settings of the file that it reads."""
+    profile = reading.profile
+    reads = {rule.id: rule.reads for rule in profile.limits}
+    reads |= {notice.id: fields_of(notice.when) for notice in profile.warnings}
+    named = [violation.rule for violation in getattr(answer, "violations", ())]
+    named += [caution.warning for caution in answer.warnings]
+    for name in named:
+        said = [
+            _setting(reading.said[of])
+            for of in reading.said
+            if of in reads[name] and of not in replaced and reading.said[of].place is not None
+        ]
+        yield FileRule(rule=name, settings=tuple(said))
+
+
+def overridden(reading: Reading, asked: Asked) -> tuple[str, ...]:
+    """Fields of the file, or parts of its cluster, that options replace."""
+    given = {reading.profile.spellings.get(name, name) for name in asked.given}
+    cluster = asked.cluster
+    if cluster.world is not None:
+        given |= {WORLD, NODES}
+    if cluster.nodes is not None:
+        given |= {WORLD, NODES}
+    if cluster.gpus_per_node is not None or "gpus_per_node" in given:
+        given |= {WORLD, GPUS_PER_NODE}
+    if asked.model is not None:
+        given.add(MODEL)
+    return tuple(of for of in reading.said if of in given)
+
+
+def configured(reading: Reading, asked: Asked) -> Config:
+    """The configuration of a file under what options say. Raises `FileProblem`."""
+    replaced = set(overridden(reading, asked))
+    said = {of: each for of, each in reading.said.items() if of not in replaced}
+    for each in said.values():
+        if each.unknown:
+            message = f"{each.key} is not known: {each.unknown}; {_cure(reading.profile, each.of)}"
+            raise reading.document.problem(each.place, message)
+    profile = reading.profile
+    own = {of: said.pop(of).value for of in CLUSTER if of in said}
+    file_cluster = Cluster(
+        world=own.get(WORLD), nodes=own.get(NODES), gpus_per_node=own.get(GPUS_PER_NODE)
+    )
+    model = said.pop(MODEL).value if MODEL in said else asked.model
+    fields = {of: each.value for of, each in said.items() if each.value is not None}
+    try:
+        world, per_node = _sizes(asked.cluster.over(file_cluster))
+        if per_node is not None and "gpus_per_node" in profile.field_of:
+            fields["gpus_per_node"] = per_node
+        given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
+        facts = asked.facts(profile, {**fields, **given}, model, [world])
+        return profile.config({**facts, profile.world: world})
+    except FileProblem:
+        raise
+    except Misuse as error:
+        raise reading.document.problem(None, str(error)) from None
+
+
+def _sizes(cluster: Cluster) -> tuple[int, int | None]:
+    world, per_node = cluster.sizes()
+    if world is None:
+        message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
+        raise Misuse(message)
+    return world, per_node
+
+
+def _cure(profile: Profile, of: str) -> str:
+    options = {NODES: "--nnodes", GPUS_PER_NODE: "--nproc-per-node", WORLD: "--world"}
+    options[MODEL] = "--model"
+    flag = options.get(of) or f"--{profile.field_of[of].flag}"
+    return f"give {flag}"

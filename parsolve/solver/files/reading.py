@@ -1,0 +1,258 @@
+"""A file as a configuration: what was understood, and what was not."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from parsolve.constraints.fields import Flag, Misuse
+from parsolve.constraints.models.presets import known
+from parsolve.constraints.profile import Profile
+from parsolve.solver.files.document import (
+    LARGEST_FILE,
+    Document,
+    Entry,
+    FileProblem,
+    Place,
+)
+from parsolve.solver.files.format import CLUSTER, MODEL, Format, Unsaid, plain
+from parsolve.solver.files.formats import FORMATS
+
+SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".ksh", ".cmd")
+SUFFIXES = (".yaml", ".yml", ".json", ".toml", *SCRIPTS)
+"""What a folder is searched for."""
+
+CLOSE = 0.85
+"""How alike a word and a key are before the word is taken for a slip of the pen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A setting that was understood: of a field, of the cluster or of the model (``of``).
+
+    Without a place, its absence says it.
+    """
+
+    of: str
+    value: Any
+    key: str
+    place: Place | None
+    unknown: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A setting that decides nothing here, and why."""
+
+    key: str
+    value: Any
+    place: Place
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a file says. ``said`` has at most one setting of each field."""
+
+    document: Document
+    format: Format
+    said: Mapping[str, Said]
+    ignored: tuple[Ignored, ...]
+
+    @property
+    def profile(self) -> Profile:
+        """Whose rules judge it."""
+        return self.format.profile
+
+
+def contents(path: str | Path) -> str:
+    """The text of a file. Raises `FileProblem` for what is no text, or beyond `LARGEST_FILE`."""
+    file, name = Path(path), str(path)
+    try:
+        if not stat.S_ISREG(file.stat().st_mode):
+            raise FileProblem(name, None, "not a file")
+        if file.stat().st_size > LARGEST_FILE:
+            raise FileProblem(name, None, f"larger than {LARGEST_FILE:,} bytes")
+        return decoded(name, file.read_bytes())
+    except OSError as error:
+        raise FileProblem(name, None, f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:  # a null character in the path
+        if isinstance(error, Misuse):
+            raise
+        raise FileProblem(repr(name), None, "is no path") from None
+
+
+def decoded(name: str, content: bytes) -> str:
+    """UTF-8, with or without a byte order mark, or UTF-16 with one."""
+    try:
+        if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+            return content.decode("utf-16")
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        start = content.rfind(b"\n", 0, error.start) + 1
+        place = Place(line, error.start - start + 1)
+        raise FileProblem(name, place, "not UTF-8 text") from None
+
+
+def read(name: str, text: str, profile: str | None = None) -> Reading:
+    """What a file of this name says; ``profile`` names whose files it may be.
+
+    Raises `FileProblem` where it cannot be parsed, or says nothing about parallelism.
+    """
+    document = parsed(name, text)
+    if document is not None:
+        likely = likely_formats(document, profile)
+        if len(likely) == 1:
+            return interpreted(document, likely[0])
+        if likely:
+            names = " or ".join(dict.fromkeys(each.profile_name for each in likely))
+            titles = ", ".join(each.title for each in likely)
+            message = f"it may be any of {titles}: give --profile {names}"
+            raise FileProblem(name, None, message)
+    taken = [each for each in FORMATS if profile in {None, each.profile_name}]
+    expected = "; ".join(dict.fromkeys(each.title for each in taken)) or "none for this profile"
+    message = f"nothing in it is about parallelism or the batch; what is read: {expected}"
+    raise FileProblem(name, None, message)
+
+
+def parsed(name: str, text: str) -> Document | None:
+    """The file as a document, by the end of its name; without a known one, by what it holds."""
+    from parsolve.solver.files import trees  # noqa: PLC0415  (parsers, which few commands need)
+
+    suffix = Path(name).suffix.lower()
+    if suffix in {".yaml", ".yml"}:
+        return trees.yaml_document(name, text)
+    if suffix == ".json":
+        return trees.json_document(name, text)
+    if suffix == ".toml":
+        return trees.toml_document(name, text)
+    from parsolve.solver.files.command_line import document  # noqa: PLC0415
+
+    if suffix in SCRIPTS:
+        return document(name, text)
+    if text.lstrip().startswith("{"):
+        return trees.json_document(name, text)
+    for attempt in (document, trees.toml_document, trees.yaml_document):
+        try:
+            found = attempt(name, text)
+        except FileProblem:
+            continue
+        if found is not None and likely_formats(found):
+            return found
+    return None
+
+
+def likely_formats(document: Document, profile: str | None = None) -> list[Format]:
+    """Formats of which the file holds the most marks; several if as many."""
+    held = {plain(entry.key) for entry in document.entries}
+    found: dict[int, list[Format]] = {}
+    for each in FORMATS:
+        if document.kind in each.kinds and profile in {None, each.profile_name}:
+            found.setdefault(len(each.marks & held), []).append(each)
+    best = max(found, default=0)
+    return found[best] if best else []
+
+
+def interpreted(document: Document, format_: Format) -> Reading:
+    """The document as this format reads it."""
+    reader = _Reader(document, format_)
+    reader.settings()
+    return Reading(document, format_, reader.said, tuple(reader.ignored))
+
+
+class _Reader:
+    def __init__(self, document: Document, format_: Format) -> None:
+        self.document = document
+        self.format = format_
+        self.said: dict[str, Said] = {}
+        self.ignored: list[Ignored] = []
+
+    def settings(self) -> None:
+        last = {plain(entry.key): entry for entry in self.document.entries}
+        for entry in self.document.entries:
+            final = last[plain(entry.key)]
+            if final is not entry:
+                self._ignore(entry, f"given again on line {final.place.line}, which counts")
+            else:
+                self._setting(entry)
+        if self.format.derived is None:
+            return
+        values = {path: entry.value for path, entry in last.items()}
+        for name, (path, value) in self.format.derived(values).items():
+            by = last.get(plain(path)) if path else None
+            before = self.said.get(name)
+            if value is None:
+                if before is not None and before.place is not None:
+                    del self.said[name]
+                    entry = Entry(before.key, before.value, before.place)
+                    self._ignore(entry, "the framework ignores it here")
+                continue
+            key = path if by is None else by.key
+            self.said[name] = Said(name, value, key, None if by is None else by.place)
+            if by is not None:
+                self.ignored = [each for each in self.ignored if each.place != by.place]
+
+    def _setting(self, entry: Entry) -> None:
+        key = self.format.key(entry.key)
+        if key is None:
+            self._ignore(entry, self._slip(entry.key))
+            return
+        value = key.read(entry.value)
+        if isinstance(value, Unsaid):
+            self._ignore(entry, value.why)
+        elif value is None and not entry.unknown:
+            self._ignore(entry, "null: the default holds")
+        elif key.of == MODEL and known(str(value)) is None:
+            self._ignore(entry, "no model that is known by name; --model, --moe or --dense tells")
+        elif (before := self.said.get(key.of)) is not None and before.value != value:
+            message = f"{entry.key} and {before.key} (line {before.place and before.place.line}) "
+            message += f"say different things: {entry.value} and {before.value}"
+            raise self.document.problem(entry.place, message)
+        else:
+            self.said[key.of] = self._typed(key.of, value, entry)
+
+    def _typed(self, of: str, value: Any, entry: Entry) -> Said:  # noqa: ANN401
+        """The setting with its value as the field holds it. Raises `FileProblem`."""
+        if entry.unknown or of == MODEL:
+            return Said(of, value, entry.key, entry.place, entry.unknown)
+        if of in CLUSTER:
+            if type(value) is not int or value < 1:
+                message = f"{entry.key} counts machines or GPUs, got {value!r:.60}"
+                raise self.document.problem(entry.place, message)
+            return Said(of, value, entry.key, entry.place)
+        field = self.format.profile.field_of[of]
+        if self.document.kind == "script" and isinstance(field, Flag) and isinstance(value, str):
+            value = {"true": True, "false": False}.get(value.lower(), value)
+        try:
+            return Said(of, field.parse(value), entry.key, entry.place)
+        except Misuse as error:
+            message = f"{entry.key}: {error}"
+            raise self.document.problem(entry.place, message) from None
+
+    def _ignore(self, entry: Entry, why: str) -> None:
+        self.ignored.append(Ignored(entry.key, entry.value, entry.place, why))
+
+    def _slip(self, path: str) -> str:
+        """What a key that nothing knows may have meant; nothing where it is like none."""
+        close = get_close_matches(plain(path), self._known(), n=1, cutoff=CLOSE)
+        return f"did you mean {close[0]}?" if close else ""
+
+    def _known(self) -> Iterable[str]:
+        yield from self.format.of_path
+        for section in self.format.sections:
+            for spelling in self.format.profile.spellings:
+                yield f"{section}.{spelling}" if section else spelling
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Files below a folder that may be configurations, in order; what is hidden is left out."""
+    for found in sorted(folder.rglob("*")):
+        inside = found.relative_to(folder).parts
+        hidden = any(part.startswith(".") for part in inside)
+        if not hidden and found.suffix.lower() in SUFFIXES and found.is_file():
+            yield found
