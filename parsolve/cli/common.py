@@ -55,7 +55,7 @@ Nodes = Annotated[
         "--num-nodes",
         metavar="N",
         min=1,
-        help="OS nodes of the job, as torchrun takes them: world size = nodes * processes per node.",
+        help="OS nodes of the job, as torchrun takes them; each has --nproc-per-node GPUs.",
         rich_help_panel="Cluster",
     ),
 ]

@@ -25,7 +25,6 @@ from parsolve.solver.answer import (
     Violation,
 )
 
-
 Vocabulary: TypeAlias = Callable[[Field, object], str]
 """How a setting is spelled outside of parsolve; empty where it cannot be."""
 

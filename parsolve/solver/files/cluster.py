@@ -32,7 +32,7 @@ class Cluster:
         return world, per_node
 
     def over(self, other: Cluster) -> Cluster:
-        """This cluster, and the other one where this says nothing.
+        """Take what the other cluster says where nothing is said here.
 
         Another world than the other's has other nodes: those of this, else GPUs of a node that
         tile it.

@@ -29,7 +29,7 @@ class Place:
 
 
 class FileProblem(Misuse):
-    """A file, or a value in it, that cannot be read. The message says ``file:line:column`` first."""
+    """A file, or a value in it, that cannot be read. It says ``file:line:column`` first."""
 
     def __init__(self, name: str, place: Place | None, message: str) -> None:
         where = name if place is None else f"{name}:{place.line}:{place.column}"
