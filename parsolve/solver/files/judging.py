@@ -23,9 +23,9 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import check
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import FileProblem
+from parsolve.solver.files.document import FileProblem, Place, Unjudgeable
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
-from parsolve.solver.files.reading import Reading, Said, contents, files_in, read
+from parsolve.solver.files.reading import Reading, Said, contents, files_in, read, values_of
 
 STANDARD_INPUT = "standard input"
 
@@ -74,6 +74,7 @@ def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) ->
         files=tuple(verdicts),
         accepted=count["accepted"],
         rejected=count["rejected"],
+        undecided=count["undecided"],
         unreadable=count["unreadable"],
         skipped=tuple(skipped),
     )
@@ -86,7 +87,7 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
     except FileProblem as problem:
         return _unreadable(name, problem)
     try:
-        config = configured(reading, asked)
+        config, filled = configured(reading, asked)
     except FileProblem as problem:
         return _unreadable(name, problem, reading)
     answer = check(config, shown_repairs=asked.shown_repairs)
@@ -97,7 +98,7 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
         format=reading.format.name,
         syntax=reading.document.kind,
         profile=reading.profile.name,
-        settings=tuple(_setting(said) for said in reading.said.values()),
+        settings=(*_settings(reading), *(_setting(said) for said in filled)),
         overridden=replaced,
         ignored=_ignored(reading),
         rules=tuple(_blamed(reading, answer, replaced)),
@@ -108,10 +109,11 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
 def _unreadable(name: str, problem: FileProblem, reading: Reading | None = None) -> FileVerdict:
     return FileVerdict(
         file=name,
-        verdict="unreadable",
+        verdict="undecided" if isinstance(problem, Unjudgeable) else "unreadable",
         format=None if reading is None else reading.format.name,
         syntax=None if reading is None else reading.document.kind,
         profile=None if reading is None else reading.profile.name,
+        settings=() if reading is None else _settings(reading),
         ignored=() if reading is None else _ignored(reading),
         error=problem.message,
         line=None if problem.place is None else problem.place.line,
@@ -130,6 +132,14 @@ def _ignored(reading: Reading) -> tuple[FileIgnored, ...]:
         )
         for each in sorted(reading.ignored, key=lambda each: each.place)
     )
+
+
+def _settings(reading: Reading) -> tuple[FileSetting, ...]:
+    """What was understood, in the order of the file; then what its silence says."""
+    said = (*reading.said.values(), *reading.beside)
+    placed = sorted((each for each in said if each.place), key=lambda each: str(each.key))
+    placed.sort(key=lambda each: each.place or Place(0, 0))
+    return tuple(map(_setting, (*placed, *(each for each in said if not each.place))))
 
 
 def _setting(said: Said) -> FileSetting:
@@ -175,11 +185,18 @@ def overridden(reading: Reading, asked: Asked) -> tuple[str, ...]:
     return tuple(of for of in reading.said if of in given)
 
 
-def configured(reading: Reading, asked: Asked) -> Config:
-    """The configuration of a file under what options say. Raises `FileProblem`."""
+def configured(reading: Reading, asked: Asked) -> tuple[Config, tuple[Said, ...]]:
+    """The configuration of a file under what options say, and what the framework fills in itself.
+
+    Raises `FileProblem`.
+    """
     replaced = set(overridden(reading, asked))
     said = {of: each for of, each in reading.said.items() if of not in replaced}
     for each in said.values():
+        if each.unjudged:
+            what = f"{each.key} {each.value}" if each.key else f"it does not say {each.of}"
+            message = f"{what} cannot be judged: {each.unjudged}"
+            raise Unjudgeable(reading.document.name, each.place, message)
         if each.unknown:
             message = f"{each.key} is not known: {each.unknown}; {_cure(reading.profile, each.of)}"
             raise reading.document.problem(each.place, message)
@@ -196,11 +213,23 @@ def configured(reading: Reading, asked: Asked) -> Config:
             fields["gpus_per_node"] = per_node
         given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
         facts = asked.facts(profile, {**fields, **given}, model, [world])
-        return profile.config({**facts, profile.world: world})
+        filled = _filled(reading, facts, world)
+        config = profile.config({**filled, **facts, profile.world: world})
+        return config, tuple(Said(of, value, "", None) for of, value in filled.items())
     except FileProblem:
         raise
     except Misuse as error:
         raise reading.document.problem(None, str(error)) from None
+
+
+def _filled(reading: Reading, facts: Mapping[str, Any], world: int) -> dict[str, Any]:
+    """What the framework fills in for fields that nobody gave."""
+    fill = reading.format.filled
+    if fill is None:
+        return {}
+    fields = {reading.profile.spellings.get(name, name): value for name, value in facts.items()}
+    found = fill(values_of(reading.document), fields, world)
+    return {of: value for of, value in found.items() if fields.get(of) is None}
 
 
 def _sizes(cluster: Cluster) -> tuple[int, int | None]:
