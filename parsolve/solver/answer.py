@@ -228,9 +228,9 @@ class Comparison:
 class FileSetting:
     """A setting of a file: its ``key`` there, and the field that it is ``of``.
 
-    ``of`` may also be ``model``, ``axis`` (one that the rules do not know), or ``cluster.nodes``, ``cluster.gpus_per_node`` and
-    ``cluster.world_size``. Without ``line`` and ``column`` (from 1) it is what the absence of a
-    key means to the framework.
+    ``of`` may also be ``model``, ``axis`` (one that the rules do not know), or ``cluster.nodes``,
+    ``cluster.gpus_per_node`` and ``cluster.world_size``. Without ``line`` and ``column`` (from 1)
+    it is what the absence of a key means to the framework.
     """
 
     key: str

@@ -55,6 +55,7 @@ def triple(given: Mapping[str, Any], fields: Mapping[str, Any], world: int) -> M
     }
 
 
+STAGES = constant("auto", AUTO) | {(int, stage): str(stage) for stage in range(4)}
 OFFLOAD = {(str, "cpu"): True, (str, "nvme"): True, (str, "none"): False}
 
 DEEPSPEED = Format(
@@ -87,7 +88,7 @@ DEEPSPEED = Format(
             of="gradient_accumulation_steps",
             values=constant("auto", AUTO),
         ),
-        Key(path="zero_optimization.stage", of="zero_stage", values=constant("auto", AUTO)),
+        Key(path="zero_optimization.stage", of="zero_stage", values=STAGES),
         Key(
             path="zero_optimization.offload_optimizer.device",
             of="optimizer_offload",
