@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from parsolve.constraints.fields import Field, Misuse
+from parsolve.constraints.fields import Field, Misuse, Size
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.compare import divides_ranks, known_as
 from parsolve.solver.files.document import Document, Entry, Kind, Place
@@ -221,11 +221,19 @@ def translated(config: Config, export: Export) -> Translated:
         except Misuse:
             lost[name] = value
     if export.rest and export.rest not in fields:
-        others = prod(fields.get(axis, 1) for axis in target.axes if axis != export.rest)
+        others = prod(fields.get(each.name, 1) for each in _factors(target, export.rest))
         world = config[source.world]
         fields[export.rest] = world // others if others and world % others == 0 else 1
     axes = {of: held for of, held in lost.items() if of in source.axes and divides_ranks(held)}
     return Translated(target.config(fields), lost, axes)
+
+
+def _factors(profile: Profile, rest: str) -> Iterator[Field]:
+    """Sizes whose product with the one called ``rest`` is the world."""
+    for each in profile.fields:
+        divides = isinstance(each, Size) and bool(each.divides)
+        if each.name != rest and (divides or each.name in profile.axes):
+            yield each
 
 
 def _counterpart(target: Profile, field: Field, value: object) -> Field | None:

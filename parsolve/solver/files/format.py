@@ -25,9 +25,9 @@ MODEL = "model"
 AXIS = "axis"
 """What a key says that splits ranks, and that the rules have no field for."""
 
-Derived: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, tuple[str, Any]]]
-"""Reads all values of a file, by path with underscores: for a field, the path that says it (empty
-where the absence of one does), and the value."""
+Derived: TypeAlias = Callable[[Mapping[str, Any]], Mapping[str, tuple[str | tuple[str, ...], Any]]]
+"""Reads all values of a file, by path with underscores: for a field, the path or paths that say it
+(empty where the absence of one does), and the value."""
 
 
 class Unsaid:
@@ -46,7 +46,7 @@ class Unjudged:
 
 Filled: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], int], Mapping[str, Any]]
 """What the framework itself fills in once the world is known: of the values of a file, of those of
-fields, and the world, more values of fields."""
+fields, and the world, more values of fields; None for one that a file gives in vain."""
 
 AUTO = Unsaid("auto: whoever calls fills it in")
 OFF = Unsaid("off: another key may say more")

@@ -90,6 +90,8 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
         config, filled = configured(reading, asked)
     except FileProblem as problem:
         return _unreadable(name, problem, reading)
+    reading = reading.without({each.of for each in filled if each.value is None})
+    filled = tuple(each for each in filled if each.value is not None)
     answer = check(config, shown_repairs=asked.shown_repairs)
     replaced = overridden(reading, asked)
     return FileVerdict(
@@ -214,7 +216,10 @@ def configured(reading: Reading, asked: Asked) -> tuple[Config, tuple[Said, ...]
         given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
         facts = asked.facts(profile, {**fields, **given}, model, [world])
         filled = _filled(reading, facts, world)
-        config = profile.config({**filled, **facts, profile.world: world})
+        vain = {of for of, value in filled.items() if value is None}
+        facts = {of: value for of, value in facts.items() if of not in vain}
+        added = {of: value for of, value in filled.items() if of not in vain}
+        config = profile.config({**added, **facts, profile.world: world})
         return config, tuple(Said(of, value, "", None) for of, value in filled.items())
     except FileProblem:
         raise
@@ -229,7 +234,7 @@ def _filled(reading: Reading, facts: Mapping[str, Any], world: int) -> dict[str,
         return {}
     fields = {reading.profile.spellings.get(name, name): value for name, value in facts.items()}
     found = fill(values_of(reading.document), fields, world)
-    return {of: value for of, value in found.items() if fields.get(of) is None}
+    return {of: value for of, value in found.items() if value is None or fields.get(of) is None}
 
 
 def _sizes(cluster: Cluster) -> tuple[int, int | None]:

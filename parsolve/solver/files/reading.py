@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,23 @@ class Reading:
     def profile(self) -> Profile:
         """Whose rules judge it."""
         return self.format.profile
+
+    def without(self, fields: Container[str]) -> Reading:
+        """The same, with settings that turn out to say nothing of this run."""
+        vain = [each for each in (*self.said.values(), *self.beside) if each.of in fields]
+        return replace(
+            self,
+            said={of: each for of, each in self.said.items() if of not in fields},
+            beside=tuple(each for each in self.beside if each.of not in fields),
+            ignored=(
+                *self.ignored,
+                *(
+                    Ignored(each.key, each.value, each.place, "it says nothing of this model")
+                    for each in vain
+                    if each.place is not None
+                ),
+            ),
+        )
 
 
 def contents(path: str | Path) -> str:
@@ -200,17 +217,21 @@ class _Reader:
         if self.format.derived is None:
             return
         for name, (path, value) in self.format.derived(values).items():
-            by = last.get(plain(path)) if path else None
-            before = self.said.get(name)
-            if value is None:
-                if before is not None and before.place is not None:
-                    del self.said[name]
-                    entry = Entry(before.key, before.value, before.place)
-                    self._ignore(entry, "the framework ignores it here")
-                continue
-            self.said[name] = _together(name, value, path, by)
-            if by is not None:
-                self.ignored = [each for each in self.ignored if each.place != by.place]
+            paths = (path,) if isinstance(path, str) else path
+            self._derived(name, value, [last[each] for each in map(plain, paths) if each in last])
+
+    def _derived(self, name: str, value: Any, by: list[Entry]) -> None:  # noqa: ANN401
+        """What several settings say of a field, instead of what one of them said."""
+        places = {entry.place for entry in by}
+        before = self.said.pop(name, None)
+        if before is not None and before.place is not None and before.place not in places:
+            entry = Entry(before.key, before.value, before.place)
+            self._ignore(entry, "the framework ignores it here")
+        if value is None:
+            return
+        self.said[name] = _together(name, value, by[0] if by else None)
+        self.beside += [_together(name, value, entry) for entry in by[1:]]
+        self.ignored = [each for each in self.ignored if each.place not in places]
 
     def _phrases(self, values: Mapping[str, Any], last: Mapping[str, Entry]) -> None:
         """What several keys say of a field: in the first one's place, the others beside it."""
@@ -221,8 +242,8 @@ class _Reader:
             for phrase in phrases:
                 if phrase.holds(values):
                     first = held[0] if held else None
-                    self.said[of] = _together(of, phrase.value, "", first)
-                    self.beside += [_together(of, phrase.value, "", each) for each in held[1:]]
+                    self.said[of] = _together(of, phrase.value, first)
+                    self.beside += [_together(of, phrase.value, each) for each in held[1:]]
                     break
             else:
                 for entry in held:
@@ -252,6 +273,8 @@ class _Reader:
             message += f"say different things: {entry.value} and {before.value}"
             raise self.document.problem(entry.place, message)
         else:
+            if before is not None:  # the same, in another key
+                self.beside.append(before)
             self.said[key.of] = self._typed(key.of, value, entry)
 
     def _axis(self, entry: Entry, value: Any) -> None:  # noqa: ANN401
@@ -294,9 +317,9 @@ class _Reader:
                 yield f"{section}.{spelling}" if section else spelling
 
 
-def _together(of: str, value: Any, path: str, by: Entry | None) -> Said:  # noqa: ANN401
+def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
     """What several keys say, in the place of one of them; or what their absence says."""
-    key, place = (path, None) if by is None else (by.key, by.place)
+    key, place = ("", None) if by is None else (by.key, by.place)
     if isinstance(value, Unjudged):
         held = None if by is None else by.value
         return Said(of, held, key, place, unjudged=value.why)

@@ -23,7 +23,7 @@ def together(given: Mapping[str, Any]) -> Mapping[str, tuple[str, Any]]:
     said["distributed"] = _wrapper(given)
     if said["distributed"][1] == "ddp" and isinstance(size, int) and size > 1:
         why = "axolotl patches accelerate to split sequences without FSDP"
-        said["distributed"] = (CP if given.get(CP) else OLD_CP, Unjudged(why))
+        said["cp_size"] = (CP if given.get(CP) else OLD_CP, Unjudged(why))
     for key, of, value in (
         ("micro_batch_size", "micro_batch", 1),
         ("sequence_len", "seq_length", 512),
