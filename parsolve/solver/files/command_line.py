@@ -24,7 +24,8 @@ def document(name: str, text: str) -> Document | None:
     overrides (``model.tensor_model_parallel_size=4``), ``program``, ``config`` for a
     configuration that is named without an option, ``cluster.nodes``, ``cluster.gpus_per_node``
     and ``cluster.world_size`` as far as launchers say them, and ``env.NAME`` for what is
-    exported. An entry with an empty key stands for arguments that are not known. Raises
+    exported. Arguments that are not known at all have what is written as key, such as
+    ``$EXTRA_ARGS``. Raises
     `FileProblem` for what is no shell, and for several launches that differ.
     """
     ran = commands(name, text)
@@ -46,7 +47,9 @@ def document(name: str, text: str) -> Document | None:
     differing = _differing(launches)
     if len(differing) > 1:
         lines = ", ".join(str(other.place.line) for other in differing)
-        message = f"lines {lines} launch with different settings: pass one of them, or split the file"
+        message = (
+            f"lines {lines} launch with different settings: pass one of them, or split the file"
+        )
         raise FileProblem(name, command.place, message)
     return Document(name, "script", entries)
 
@@ -66,15 +69,17 @@ def _entries(start: Launch) -> tuple[Entry, ...]:
     return (
         *start.cluster,
         *(
-            Entry(f"env.{name}", *_value(word.text, word)) for name, word in start.environment.items()
+            Entry(f"env.{name}", _known(word.text, word), word.place, word.unknown)
+            for name, word in start.environment.items()
         ),
         Entry("program", None if program.unknown else program.text, program.place, program.unknown),
         *_arguments((*start.options, *start.rest)),
     )
 
 
-def _value(text: str, word: Word) -> tuple[int | float | str | None, object, str]:
-    return (None if word.unknown else parsed(text)), word.place, word.unknown
+def _known(text: str, word: Word) -> int | float | str | None:
+    """What a part of a word says, if the word is known."""
+    return None if word.unknown else parsed(text)
 
 
 def parsed(text: str) -> int | float | str:
@@ -95,8 +100,9 @@ def _arguments(words: Sequence[Word]) -> Iterator[Entry]:
         if option:
             key = option[0].lstrip("-")
             if option.end() < len(word.text):
-                value = None if word.unknown else parsed(word.text[option.end() + 1 :])
-                yield Entry(key, value, word.place, word.unknown)
+                yield Entry(
+                    key, _known(word.text[option.end() + 1 :], word), word.place, word.unknown
+                )
                 continue
             end = at
             while end < len(words) and _is_value(words[end], first=end == at):
@@ -104,13 +110,12 @@ def _arguments(words: Sequence[Word]) -> Iterator[Entry]:
             yield _option(key, word, words[at:end])
             at = end
         elif override:
-            value = None if word.unknown else parsed(override[3])
-            yield Entry(override[2], value, word.place, word.unknown)
+            yield Entry(override[2], _known(override[3], word), word.place, word.unknown)
         elif removal:
             reason = f"{word.text} removes it (line {word.place.line})"
             yield Entry(removal[1], None, word.place, reason)
         elif word.unknown:
-            yield Entry("", None, word.place, word.unknown)
+            yield Entry(word.text, None, word.place, word.unknown)
         elif _CONFIG.fullmatch(word.text):
             yield Entry("config", word.text, word.place)
 

@@ -99,7 +99,6 @@ LAUNCHED, TRAINS, RUNS = 3, 2, 1
 """How sure it is that a command trains: a launcher starts it, its name says so, it is Python."""
 
 
-
 _ACCELERATE_PLACES = frozenset((
     "--num-machines", "--num-processes", "--machine-rank", "--main-process-ip",
     "--main-process-port", "-m", "--module", "--no-python", "-q", "--quiet", "--debug",
@@ -155,7 +154,9 @@ class Launch:
     @property
     def cluster(self) -> Iterator[Entry]:
         """What the launchers say about nodes and GPUs."""
-        inner = {k: v for name, said in self.said.items() if name != "srun" for k, v in said.items()}
+        inner = {
+            k: v for name, said in self.said.items() if name != "srun" for k, v in said.items()
+        }
         slurm = self.said.get("srun", {})
         alone = set(self.said) == {"srun"}
         nodes = [inner.get(_NODES), slurm.get(_NODES)]
@@ -295,7 +296,11 @@ def _launcher(start: Launch, name: str, slurm: tuple[Word, ...]) -> None:
         _say(said, name, option, word)
         if name == "mpirun" and option == "-x":
             _export(start, word, word.text)
-        if name == "mpirun" and option == "--map-by" and (per := re.match(r"ppr:(\d+):node", word.text)):
+        if (
+            name == "mpirun"
+            and option == "--map-by"
+            and (per := re.match(r"ppr:(\d+):node", word.text))
+        ):
             said[_PER_NODE] = Word(per[1], word.place, word.unknown)
         if name == "deepspeed" and option in ("--hostfile", "-H") and _NODES not in said:
             reason = f"line {word.place.line} takes the nodes from {word.text}"

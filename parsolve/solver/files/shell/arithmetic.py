@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import add, mul, sub
 
-from tree_sitter import Node
+from tree_sitter import Node  # noqa: TC002  (this folder is imported only where it is used)
 
 from parsolve.solver.files.document import DEEPEST
 from parsolve.solver.files.shell.syntax import text_of
@@ -67,7 +67,9 @@ def result(node: Node, operand: Callable[[Node], str], depth: int = 0) -> int:
             left, operator, right = node.children
             if operator.type not in _OPERATORS:
                 raise NotKnown(f"reckons with {operator.type}")
-            value = _OPERATORS[operator.type](result(left, operand, depth), result(right, operand, depth))
+            value = _OPERATORS[operator.type](
+                result(left, operand, depth), result(right, operand, depth)
+            )
         case "unary_expression" if node.children[0].type in ("-", "+"):
             value = result(node.children[1], operand, depth)
             value = -value if node.children[0].type == "-" else value

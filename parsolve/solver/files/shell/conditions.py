@@ -6,7 +6,7 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt, ne
 
-from tree_sitter import Node
+from tree_sitter import Node  # noqa: TC002  (this folder is imported only where it is used)
 
 from parsolve.solver.files.shell.arithmetic import NotKnown, integer
 from parsolve.solver.files.shell.syntax import text_of

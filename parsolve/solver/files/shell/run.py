@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from tree_sitter import Node
+from tree_sitter import Node  # noqa: TC002  (this folder is imported only where it is used)
 
 from parsolve.solver.files.document import DEEPEST, Place
 from parsolve.solver.files.shell.conditions import asks_whether_empty, holds, matches
@@ -199,7 +199,11 @@ class Run:
                 return
             runs = value if operator.type == "&&" or value is None else not value
             unset = operator.type == "&&" and self._gives_default(before, right)
-            if runs or unset or (runs is None and operator.type == "&&" and before.type not in _TESTS):
+            if (
+                runs
+                or unset
+                or (runs is None and operator.type == "&&" and before.type not in _TESTS)
+            ):
                 self._statement(right)
                 value = holds(right, self.frame.words)
             elif runs is None:
@@ -268,8 +272,10 @@ class Run:
             if test is not None and test.type not in _TESTS:
                 self._statement(test)
             value = True if test is None else holds(test, self.frame.words)
-            if test is not None and value is None and any(
-                self._gives_default(test, statement) for statement in statements
+            if (
+                test is not None
+                and value is None
+                and any(self._gives_default(test, statement) for statement in statements)
             ):
                 value = True
             if value is not False:
@@ -278,12 +284,9 @@ class Run:
                 whole = True
                 break
         if whole and len(branches) == 1:
-            self._block_of(branches[0])
+            branches[0]()
         else:
             self._branches(branches, node, whole=whole)
-
-    def _block_of(self, branch: Callable[[], None]) -> None:
-        branch()
 
     def _case(self, node: Node) -> None:
         subject = node.child_by_field_name("value")
@@ -296,12 +299,17 @@ class Run:
             patterns = item.children_by_field_name("value")
             body = [c for c in item.named_children if c not in patterns]
             written = [text_of(pattern) for pattern in patterns]
-            taken = None if why(text) else any(
-                matches(shown(text), shown(self.frame.words.text(pattern))) for pattern in patterns
+            taken = (
+                None
+                if why(text)
+                else any(
+                    matches(shown(text), shown(self.frame.words.text(pattern)))
+                    for pattern in patterns
+                )
             )
             if taken is not False:
                 branches.append(lambda body=body: self._block(body))  # type: ignore[misc]
-            whole = whole or bool(taken) or "*" in written
+            whole = bool(taken) or "*" in written
         if whole and len(branches) == 1:
             branches[0]()
         else:
@@ -310,7 +318,7 @@ class Run:
     def _loop(self, node: Node) -> None:
         body = node.child_by_field_name("body")
         variable = node.child_by_field_name("variable")
-        items = [c for c in node.children_by_field_name("value")]
+        items = list(node.children_by_field_name("value"))
         assigned = _assigned(node)
 
         def once() -> None:
@@ -347,9 +355,7 @@ class Run:
 
     def _declare(self, node: Node) -> None:
         keyword = text_of(node.children[0])
-        options = "".join(
-            text_of(c)[1:] for c in node.named_children if text_of(c).startswith("-")
-        )
+        options = "".join(text_of(c)[1:] for c in node.named_children if text_of(c).startswith("-"))
         exported = (keyword == "export" and "n" not in options) or "x" in options
         local = keyword == "local" or (keyword in ("declare", "typeset") and "g" not in options)
         for child in node.named_children:
@@ -454,7 +460,9 @@ class Run:
                 for j in range(i + 1, len(texts) - 1):
                     option = shown(texts[j])
                     if re.fullmatch(r"-[a-z]*c", option):
-                        self._another_shell(texts[j + 1], tuple(texts[:i]), environment, node, place)
+                        self._another_shell(
+                            texts[j + 1], tuple(texts[:i]), environment, node, place
+                        )
                         return
                     if not option.startswith("-"):
                         break
@@ -476,11 +484,12 @@ class Run:
                 self.variables.put(name, Value(((piece,),), exported=True))
             self._again([text], prefix, node, place)
 
+        outer = self.variables.inherited
+        self.variables.inherited = len(self.variables.scopes)
         self._apart(run)
+        self.variables.inherited = outer
 
-    def _again(
-        self, texts: list[Text], prefix: tuple[Text, ...], node: Node, place: Place
-    ) -> None:
+    def _again(self, texts: list[Text], prefix: tuple[Text, ...], node: Node, place: Place) -> None:
         """Follow a text as shell. What is unknown in it stands in variables."""
         parts: list[str] = []
         for text in texts:
@@ -524,9 +533,7 @@ class Run:
         self.calling.pop()
         self.frame, self.variables.positional = outer, positional
 
-    def _record(
-        self, texts: list[Text], environment: Mapping[str, Word], place: Place
-    ) -> None:
+    def _record(self, texts: list[Text], environment: Mapping[str, Word], place: Place) -> None:
         words = tuple(word(text, place) for text in (*self.frame.prefix, *texts))
         self.variables.spend(len(words), place)
         self.ran.append(Ran(words, environment, place))
@@ -557,7 +564,9 @@ def _assigned(node: Node) -> list[str]:
         inner = waiting.pop()
         if inner.type == "variable_assignment":
             target = inner.named_children[0]
-            found[text_of(target.named_children[0] if target.type == "subscript" else target)] = None
+            found[text_of(target.named_children[0] if target.type == "subscript" else target)] = (
+                None
+            )
         elif inner.type in ("postfix_expression", "unary_expression") and any(
             child.type in ("++", "--") for child in inner.children
         ):
@@ -573,4 +582,3 @@ def _stands_whole(node: Node, text: Text) -> bool:
         child.type == "raw_string" and text_of(child)[1:-1] == written
         for child in node.named_children
     )
-

@@ -19,7 +19,10 @@ MOST_SECONDS = 5.0
 MOST_BRACKETS = 64
 """Brackets open at once in one command, from where on the parser slows down and fills memory."""
 
-CHUNK = 2**14
+_CHUNK = 2**14
+
+_TAIL = 0x80
+"""What the upper two bits say of a byte that is not the first of its character."""
 
 
 class Source:
@@ -29,7 +32,9 @@ class Source:
     has places of its own, and otherwise all of it has that one.
     """
 
-    def __init__(self, name: str, text: str, at: Place | None = None, *, whole: bool = False):
+    def __init__(
+        self, name: str, text: str, at: Place | None = None, *, whole: bool = False
+    ) -> None:
         self.name = name
         self.at = at
         self.whole = whole
@@ -59,7 +64,9 @@ class Source:
     def _at(self, row: int, column: int) -> Place:
         if row not in self._tails:
             line = self.lines[row]
-            tails = [] if line.isascii() else [i for i, byte in enumerate(line) if byte >> 6 == 0b10]
+            tails = (
+                [] if line.isascii() else [i for i, byte in enumerate(line) if byte & 0xC0 == _TAIL]
+            )
             self._tails[row] = tails
         column -= bisect_left(self._tails[row], column)
         if self.at is None:
@@ -84,7 +91,7 @@ class Source:
         deadline = time.monotonic() + MOST_SECONDS
         try:
             tree = Parser(Language(language())).parse(
-                lambda offset, _: self.data[offset : offset + CHUNK],
+                lambda offset, _: self.data[offset : offset + _CHUNK],
                 progress_callback=lambda *_: time.monotonic() > deadline,
             )
         except ValueError:

@@ -166,20 +166,24 @@ def joined(items: Iterable[Text], place: Place) -> Text:
 
 @dataclass
 class Variables:
-    """The variables of a script, one scope on top of the other, and the work done so far."""
+    """The variables of a script, one scope on top of the other, and the work done so far.
+
+    Of the first ``inherited`` scopes, those of another shell, only what is exported counts.
+    """
 
     name: str
     scopes: list[dict[str, Value]] = field(default_factory=lambda: [{}])
     positional: tuple[Text, ...] | None = None
     sources: list[str] = field(default_factory=list)
     exports: set[str] = field(default_factory=set)
+    inherited: int = 0
     work: int = 0
 
     def get(self, name: str) -> Value | None:
         """What the script has put there; None if nothing."""
-        for scope in reversed(self.scopes):
-            if (value := scope.get(name)) is not None:
-                return value
+        for level in range(len(self.scopes) - 1, -1, -1):
+            if (value := self.scopes[level].get(name)) is not None:
+                return value if level >= self.inherited or value.exported else None
         return None
 
     def put(self, name: str, value: Value) -> None:
@@ -200,6 +204,8 @@ class Variables:
 
     def caller(self, name: str, place: Place) -> str:
         """Why a variable that the script never sets is unknown."""
+        if any(name in scope for scope in self.scopes[: self.inherited]):
+            return f"it is not exported to the shell that takes {name} (line {place.line})"
         origin = "".join(f", or from {source}" for source in self.sources[-1:])
         return f"it takes {name} from its caller{origin} (line {place.line})"
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tree_sitter import Node
+from tree_sitter import Node  # noqa: TC002  (this folder is imported only where it is used)
 
 from parsolve.solver.files.document import Place
 from parsolve.solver.files.shell.arithmetic import NotKnown, integer, result
@@ -57,7 +57,9 @@ class Words:
 
     def _pieces(self, node: Node, *, quoted: bool = False) -> Pieces:
         match node.type:
-            case "word" | "number" | "variable_name" | "extglob_pattern" | "regex" | "test_operator":
+            case (
+                "word" | "number" | "variable_name" | "extglob_pattern" | "regex" | "test_operator"
+            ):
                 if node.named_children:  # a number such as 16#ff, or with an expansion in it
                     return self._unknown(node, "is a number that parsolve does not work out")
                 return [self._literal(node, re.sub(r"\\(\n?)(.?)", r"\2", text_of(node)))]
@@ -237,9 +239,7 @@ class Words:
                 pieces.append(self._literal(node, ""))
         return pieces
 
-    def _element(
-        self, node: Node, count: str, name: str, index: str, *, quoted: bool
-    ) -> Pieces:
+    def _element(self, node: Node, count: str, name: str, index: str, *, quoted: bool) -> Pieces:
         place = self.source.place(node)
         value = self._lookup(name, place)
         unknown = next((why(item) for item in value.items if why(item)), "")
@@ -273,7 +273,7 @@ class Words:
         index = "@" if value.array and ("[" in text_of(node) or name in _ALL) else ""
         own = self._spread(node, value, index, quoted=quoted)
         pieces = [piece for piece in own if piece is not None]
-        unset = not value.items or all(piece.absent for piece in pieces) and bool(pieces)
+        unset = not value.items or (bool(pieces) and all(piece.absent for piece in pieces))
         if operator.startswith(":"):
             unset = unset or not any(piece.text for piece in pieces)
         if operator.endswith("?") or (not unset and not operator.endswith("+")):
@@ -314,4 +314,3 @@ def _ansi_c(text: str) -> str:
         return _ANSI_C.get(letter, letter if letter in "\\'\"?" else "\\" + letter)
 
     return re.sub(r"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", one, text, flags=re.DOTALL)
-
