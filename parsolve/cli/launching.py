@@ -16,7 +16,6 @@ from parsolve.solver.answer import (
     Solution,
 )
 
-
 MACHINES = "--machine_rank RANK --main_process_ip HOST --main_process_port PORT "
 """What accelerate asks for beside its file where there are several machines."""
 

@@ -152,6 +152,8 @@ class Format:
         listed = self.keys
         if "script" in self.kinds or self.sections:
             listed = (*_of_command_line(self.profile), *listed)
+        if "script" in self.kinds:  # as readers of launch lines call them
+            listed = (*(Key(path=part, of=part) for part in CLUSTER), *listed)
         return {plain(key.path): key for key in listed}
 
     def key(self, path: str) -> Key | None:

@@ -113,7 +113,7 @@ class TestAccelerate:
         assert understood(verdict)["distributed"] == wrapper
 
     def test_a_bare_size_is_never_read(self) -> None:
-        """accelerate sets it and reads another: the world is not what it seems."""
+        """It is set and never read: the world is not what it seems."""
         content = ACCELERATE.replace("parallelism_config_tp_size", "tp_size")
         verdict = judged("a.yaml", content)
         assert "tp_size" not in understood(verdict)

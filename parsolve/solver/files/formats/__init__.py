@@ -1,7 +1,7 @@
 """Every file format that is read."""
 
 from parsolve.solver.files.format import Format
-from parsolve.solver.files.formats.accelerate import ACCELERATE
+from parsolve.solver.files.formats.accelerate import ACCELERATE, ACCELERATE_OPTIONS
 from parsolve.solver.files.formats.axolotl import AXOLOTL
 from parsolve.solver.files.formats.deepspeed import DEEPSPEED
 from parsolve.solver.files.formats.halo import HALO
@@ -15,6 +15,7 @@ FORMATS: tuple[Format, ...] = (
     NEMO,
     NEMO_OVERRIDES,
     ACCELERATE,
+    ACCELERATE_OPTIONS,
     DEEPSPEED,
     TORCHTITAN,
     TORCHTITAN_OPTIONS,

@@ -7,6 +7,9 @@ Keys and defaults are those of accelerate 1.15.0 (``commands/config/config_args.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from parsolve.constraints import PROFILES
 from parsolve.solver.files.format import (
     AUTO,
@@ -105,4 +108,30 @@ ACCELERATE = Format(
             for launch in SIZES
         },
     },
+)
+
+
+def launched(given: Mapping[str, Any]) -> Mapping[str, tuple[str | tuple[str, ...], Any]]:
+    """The wrapper that options of ``accelerate launch`` ask for."""
+    if given.get("use_fsdp"):
+        second = str(given.get("fsdp_version", 1)) == "2"
+        return {"distributed": (("use_fsdp", "fsdp_version"), "fsdp2" if second else "fsdp1")}
+    if given.get("use_deepspeed"):
+        return {"distributed": ("use_deepspeed", "deepspeed")}
+    return {"distributed": ("multi_gpu", "ddp")}
+
+
+ACCELERATE_OPTIONS = Format(
+    name="accelerate-options",
+    title="accelerate launch options",
+    kinds=frozenset({"script"}),
+    profile_name="accelerate",
+    marks=frozenset({*SIZES, "use_fsdp", "use_deepspeed"}),
+    keys=(
+        *(Key(path=launch, of=of) for launch, of in SIZES.items()),
+        Key(path="gradient_accumulation_steps", of="gradient_accumulation_steps"),
+    ),
+    sections=(),
+    derived=launched,
+    remarks={"config_file": "another file; check it as well"},
 )

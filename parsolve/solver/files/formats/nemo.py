@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from parsolve.constraints import PROFILES
 from parsolve.solver.files.format import GPUS_PER_NODE, NODES, OFF, Format, Key, plain, switch
+from parsolve.solver.files.formats.megatron import CONNECTIONS
 
 SECTIONS = (
     "model",
@@ -121,5 +122,6 @@ NEMO_OVERRIDES = replace(
     title="NeMo or Megatron-Bridge overrides (what they leave out is their recipe's)",
     kinds=frozenset({"script"}),
     marks=_below(SECTIONS, AXES) | _below(SECTIONS, BATCH),
+    keys=(CONNECTIONS, *KEYS),
     sections=SECTIONS,
 )
