@@ -35,12 +35,15 @@ Facts: TypeAlias = Callable[[Profile, Mapping[str, object], str | None, list[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What holds for every file: options for fields, the cluster, the model, and its facts."""
+    """What holds for every file: options for fields, the cluster, and the facts of models.
+
+    With ``replaces_model`` the facts are of a model that an option names, whatever a file says.
+    """
 
     facts: Facts
     given: Mapping[str, object]
     cluster: Cluster
-    model: str | None = None
+    replaces_model: bool = False
     profile: str | None = None
     shown_repairs: int = 6
 
@@ -168,47 +171,56 @@ def overridden(reading: Reading, asked: Asked) -> tuple[str, ...]:
         given |= {WORLD, NODES}
     if cluster.nodes is not None:
         given |= {WORLD, NODES}
-    if cluster.gpus_per_node is not None or "gpus_per_node" in given:
+    if cluster.gpus_per_node is not None:
         given |= {WORLD, GPUS_PER_NODE}
-    if asked.model is not None:
+    if asked.replaces_model:
         given.add(MODEL)
     return tuple(of for of in reading.said if of in given)
 
 
 def configured(reading: Reading, asked: Asked) -> Config:
     """The configuration of a file under what options say. Raises `FileProblem`."""
+    profile, document = reading.profile, reading.document
     replaced = set(overridden(reading, asked))
     said = {of: each for of, each in reading.said.items() if of not in replaced}
+    cluster = {of: said.pop(of) for of in CLUSTER if of in said}
     for each in said.values():
         if each.unknown:
-            message = f"{each.key} is not known: {each.unknown}; {_cure(reading.profile, each.of)}"
-            raise reading.document.problem(each.place, message)
-    profile = reading.profile
-    own = {of: said.pop(of).value for of in CLUSTER if of in said}
-    file_cluster = Cluster(
-        world=own.get(WORLD), nodes=own.get(NODES), gpus_per_node=own.get(GPUS_PER_NODE)
-    )
-    model = said.pop(MODEL).value if MODEL in said else asked.model
+            raise document.problem(each.place, _unknown(profile, each))
+    model = said.pop(MODEL).value if MODEL in said else None
     fields = {of: each.value for of, each in said.items() if each.value is not None}
+    world, per_node = _sizes(reading, cluster, asked.cluster)
+    if per_node is not None and "gpus_per_node" in profile.field_of:
+        fields["gpus_per_node"] = per_node
+    given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
     try:
-        world, per_node = _sizes(asked.cluster.over(file_cluster))
-        if per_node is not None and "gpus_per_node" in profile.field_of:
-            fields["gpus_per_node"] = per_node
-        given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
         facts = asked.facts(profile, {**fields, **given}, model, [world])
         return profile.config({**facts, profile.world: world})
-    except FileProblem:
-        raise
+    except Misuse as error:
+        raise document.problem(None, str(error)) from None
+
+
+def _unknown(profile: Profile, said: Said) -> str:
+    return f"{said.key} is not known: {said.unknown}; {_cure(profile, said.of)}"
+
+
+def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[int, int | None]:
+    """The world, and the GPUs of a node where they are known. Raises `FileProblem`."""
+    known = {of: each.value for of, each in said.items() if not each.unknown}
+    own = Cluster(
+        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
+    )
+    try:
+        world, per_node = asked.over(own).sizes()
     except Misuse as error:
         raise reading.document.problem(None, str(error)) from None
-
-
-def _sizes(cluster: Cluster) -> tuple[int, int | None]:
-    world, per_node = cluster.sizes()
-    if world is None:
-        message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
-        raise Misuse(message)
-    return world, per_node
+    if world is not None:
+        return world, per_node
+    for each in said.values():
+        if each.unknown:
+            raise reading.document.problem(each.place, _unknown(reading.profile, each))
+    message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
+    raise reading.document.problem(None, message)
 
 
 def _cure(profile: Profile, of: str) -> str:
