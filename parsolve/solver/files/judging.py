@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,7 @@ class Asked:
     shown_repairs: int = 6
 
 
-def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) -> Files:
+def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) -> Files:
     """Check files, and all in folders that look like configurations; ``-`` has the text ``stdin``.
 
     What a folder holds beside them is skipped and named; a file that was named itself and
@@ -70,7 +70,8 @@ def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) ->
             else:
                 verdicts.append(verdict)
     if not verdicts:
-        message = f"no training configuration in {', '.join(paths)}"
+        where = ", ".join(paths) or "nothing: name a file or a folder"
+        message = f"no training configuration in {where}"
         raise Misuse(message)
     count = Counter(each.verdict for each in verdicts)
     return Files(
