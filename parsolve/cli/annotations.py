@@ -76,9 +76,10 @@ def write_github(answer: Files, stream: TextIO) -> None:
             place += [f"col={each.column}"] if each.line and each.column else []
             place.append(f"title={_property(f'parsolve {each.rule}')}")
             stream.write(f"::{each.level} {','.join(place)}::{_data(each.message)}\n")
+    undecided = f"{answer.undecided} undecided, " if answer.undecided else ""
     stream.write(
         f"parsolve: {answer.accepted} accepted, {answer.rejected} rejected, "
-        f"{answer.undecided} undecided, {answer.unreadable} unreadable\n"
+        f"{undecided}{answer.unreadable} unreadable\n"
     )
 
 

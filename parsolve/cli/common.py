@@ -183,6 +183,17 @@ def one_world(text: str, command: str = "check") -> int:
     return found[0]
 
 
+def on_each_node(given: Mapping[str, object], processes: int | None) -> int | None:
+    """GPUs of a node, by either of their names; a process has one. Raises `UsageError`."""
+    stated = given.get("gpus_per_node")
+    if not isinstance(stated, int) or stated < 1:
+        return processes
+    if processes not in {None, stated}:
+        message = f"{processes} processes of each node have one GPU each, not {stated}"
+        raise UsageError(message, param_hint="'--gpus-per-node'")
+    return stated
+
+
 def time_limit(timeout: float | None) -> Any:  # noqa: ANN401  (imported late)
     """A time limit in seconds, or none."""
     from parsolve.solver.deadline import Deadline  # noqa: PLC0415

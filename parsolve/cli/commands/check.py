@@ -23,6 +23,7 @@ from parsolve.cli.common import (
     PerNode,
     finish,
     gathered,
+    on_each_node,
     one_world,
     reports_misuse,
 )
@@ -126,7 +127,9 @@ def check(
         raise UsageError(message, param_hint="'--export'")
     shown = SHOWN_REPAIRS if repairs is None else repairs
     cluster = Cluster(
-        world=None if world is None else one_world(world), nodes=nodes, gpus_per_node=per_node
+        world=None if world is None else one_world(world),
+        nodes=nodes,
+        gpus_per_node=on_each_node(given, per_node),
     )
     if files:
         _check_files(
@@ -140,8 +143,8 @@ def check(
     chosen = profile_named(profile or DEFAULT_PROFILE)
     size, on_each = cluster.sizes()
     world = None if size is None else str(size)
-    if on_each is not None and "gpus_per_node" in chosen.field_of:
-        given = {"gpus_per_node": on_each, **given}
+    if on_each is not None:
+        given = {**given, "gpus_per_node": on_each}
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
@@ -194,13 +197,13 @@ def _check_files(
     def facts(
         chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
     ) -> dict[str, object]:
-        return gathered(chosen, said, model or own_model, gpu, sizes)
+        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
 
     asked = Asked(
         facts=facts,
         given=given,
         cluster=cluster,
-        model=model,
+        replaces_model=model is not None,
         profile=None if profile is None else profile_named(profile).name,
         shown_repairs=shown_repairs,
     )
@@ -267,7 +270,7 @@ def _check_all(
     if size is None:
         raise _no_world()
     if on_each is not None:
-        given = {"gpus_per_node": on_each, **given}
+        given = {**given, "gpus_per_node": on_each}
 
     def read(profile: Profile, said: Mapping[str, object]) -> Config:
         return profile.config(gathered(profile, said, model, gpu, [size]))

@@ -159,14 +159,21 @@ def toml_document(name: str, text: str) -> Document:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-        found = PLACE_IN_MESSAGE.search(message)
-        place = Place(int(found[1]), int(found[2])) if found else None
-        cut = message[: found.start()] if found else message
-        raise FileProblem(name, place, f"not TOML: {cut}") from None
+        if found := PLACE_IN_MESSAGE.search(message):
+            place = Place(int(found[1]), int(found[2]))
+        else:
+            place = _end(text)
+        said = message.partition(" (at ")[0]
+        raise FileProblem(name, place, f"not TOML: {said}") from None
     except (RecursionError, ValueError) as error:
         raise FileProblem(name, None, f"not TOML: {error}") from None
     places = dict(_toml_places(text))
     return Document(name, "toml", tuple(flattened(name, tree, _placed(places))))
+
+
+def _end(text: str) -> Place:
+    last = text.rpartition("\n")[2]
+    return Place(text.count("\n") + 1, len(last) + 1)
 
 
 def _toml_places(text: str) -> Iterator[tuple[tuple[str, ...], Place]]:

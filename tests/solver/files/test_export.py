@@ -64,7 +64,7 @@ def read_back(config: Config, export: Export, content: str) -> Config:
         given={},
         cluster=Cluster(world=world),
     )
-    return configured(reading, asked)[0]
+    return configured(reading, asked)
 
 
 @pytest.mark.parametrize("name", FILES)
