@@ -145,10 +145,10 @@ def format_of(verdict: FileVerdict) -> Format:
 def vocabulary(verdict: FileVerdict) -> tuple[Vocabulary, str]:
     """How a file spells a setting, and what stands between two."""
     format_, syntax = format_of(verdict), verdict.syntax
-    if syntax is None or syntax == "script":
+    if syntax is None or (syntax == "script" and not format_.overrides):
         return partial(_as_argument, format_.profile), " "
     own = {each.of: each.key for each in verdict.settings if each.line is not None}
-    return partial(format_.setting, syntax, own=own), ", "
+    return partial(format_.setting, syntax, own=own), " " if syntax == "script" else ", "
 
 
 def _as_argument(profile: Profile, field: Field, value: object) -> str:

@@ -124,6 +124,7 @@ class Format:
     each of ``sections`` (``""`` is the root). Of the ``phrases`` of a field the first that holds
     says its value. ``derived`` gives what else several keys say together, ``filled`` what follows
     from them and the world. ``remarks`` tell, by path, why a key says nothing.
+    With ``overrides`` a command line says its settings as ``key=value``, not as options.
     ``judged_by_another``: the profile is not that of the framework whose files these are.
     """
 
@@ -139,6 +140,7 @@ class Format:
     filled: Filled | None = None
     needed: frozenset[str] = frozenset()
     remarks: Mapping[str, str] = field(default_factory=dict)
+    overrides: bool = False
     judged_by_another: bool = False
 
     @property
@@ -218,7 +220,7 @@ class Format:
 
 
 def line(kind: Kind, path: str, held: Any) -> str:  # noqa: ANN401
-    """One setting as such a file holds it; empty on a command line, which has its own words."""
+    """One setting as such a file holds it, or as an override of a command line."""
     match kind:
         case "yaml":
             return f"{path}: {_plain_scalar(held)}"
@@ -227,7 +229,7 @@ def line(kind: Kind, path: str, held: Any) -> str:  # noqa: ANN401
         case "toml":
             return f"{path} = {json.dumps(held)}"
         case "script":
-            return ""
+            return f"{path}={_plain_scalar(held)}"
 
 
 def _of_command_line(profile: Profile) -> Iterator[Key]:

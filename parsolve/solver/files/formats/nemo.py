@@ -121,6 +121,7 @@ NEMO_OVERRIDES = replace(
     name="megatron-overrides",
     title="NeMo or Megatron-Bridge overrides (what they leave out is their recipe's)",
     kinds=frozenset({"script"}),
+    overrides=True,
     marks=_below(SECTIONS, AXES) | _below(SECTIONS, BATCH),
     keys=(CONNECTIONS, *KEYS),
     sections=SECTIONS,
