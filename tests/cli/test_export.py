@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from parsolve.cli.exporting import artefact
 from parsolve.constraints import PROFILES
 from parsolve.constraints.memory.facts import FACT_NAMES
-from parsolve.constraints.profile import Config
 from parsolve.solver.files.export import EXPORTS
 from tests.cli.run import Outcome, cli
 from tests.solver.files.test_export import configs, read_back
@@ -121,15 +120,10 @@ def test_a_command_line_of_megatron_reads_back(data: st.DataObject) -> None:
     back = read_back(config, export, made.text)
     told = {each.name for each in MEG.fields if f"{each.name} = " in "\n".join(made.beside)}
     same = {each.name for each in MEG.fields} - told - {"gpus_per_node", "launcher", *FACT_NAMES}
-    if config["num_experts"] is None:  # a command line without experts is that of a dense model
-        same -= {"model_kind"}
-    assert {of: back[of] for of in same} == {of: settled(config, of) for of in same}
-
-
-def settled(config: Config, of: str) -> object:
-    """A field's value, or what Megatron's own default comes to where nobody gave it."""
-    derived = MEG.derive(config.values)
-    return derived[of] if config[of] is None and of in {"micro_batch"} else config[of]
+    # a launch line states what follows, and without experts it is a dense model's
+    follows = {each.field for each in MEG.settled if config[each.field] is None}
+    same -= follows | ({"model_kind"} if config["model_kind"] == "unknown" else set())
+    assert {of: back[of] for of in same} == {of: config[of] for of in same}
 
 
 @pytest.mark.parametrize("export", ["halo", "megatron", "torchtitan"])
