@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parsolve.cli.exporting import artefact
+from parsolve.cli.artefacts import artefact
 from parsolve.constraints import PROFILES
 from parsolve.constraints.memory.facts import FACT_NAMES
 from parsolve.solver.files.export import EXPORTS

@@ -27,7 +27,7 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
-from parsolve.cli.exporting import ExportName, ExportTo, check_options, export_config
+from parsolve.cli.exporting import ExportName, ExportTo, check_options
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
 from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE
@@ -168,6 +168,8 @@ def check(
         finish(answer, Format(format))
     if isinstance(answer, Rejected):
         finish(answer, Format.TEXT, sys.stderr)
+    from parsolve.cli.artefacts import export_config  # noqa: PLC0415
+
     export_config(config, export, output)
 
 
@@ -225,6 +227,8 @@ def _check_files(
 
 
 def _export_file(answer: Files, export: ExportName, output: str | None) -> NoReturn:
+    from parsolve.cli.artefacts import export_config  # noqa: PLC0415
+
     if len(answer.files) > 1:
         message = "one file is exported at a time"
         raise UsageError(message, param_hint="'--export'")

@@ -26,7 +26,7 @@ from parsolve.cli.common import (
     reports_misuse,
     time_limit,
 )
-from parsolve.cli.exporting import ExportTo, check_options, export_config
+from parsolve.cli.exporting import ExportTo, check_options
 from parsolve.cli.options import UsageError, profile_named, takes_fields, worlds
 from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE
@@ -99,6 +99,8 @@ def solve(
     with progress_bar(len(query.worlds)) as progress:
         answer = best(query, limit=limit, deadline=time_limit(timeout), progress=progress)
     if export is not None and isinstance(answer, Best):
+        from parsolve.cli.artefacts import export_config  # noqa: PLC0415
+
         place = rank or 1
         if place > len(answer.solutions):
             message = f"{len(answer.solutions)} are shown; there is no number {place}"

@@ -21,6 +21,8 @@ SECTIONS = (
     "ddp",
     "optimizer",
     "dataset",
+    "dist",
+    "checkpoint",
     "trainer",
     "trainer.strategy",
     "strategy",
@@ -54,7 +56,10 @@ def _below(sections: tuple[str, ...], names: tuple[str, ...]) -> frozenset[str]:
 
 
 ELSEWHERE = {
-    "train": {"micro_batch", "requested_global_batch"},
+    "train": {"micro_batch", "requested_global_batch", "decrease_batch", "weight_hash_check"},
+    "dist": {"tp_pp_dp_order", "torch_fsdp2"},
+    "dataset": {"dataloader_type"},
+    "checkpoint": {"ckpt_format"},
     "ddp": {
         "distributed_optimizer",
         "optimizer_instances",
@@ -63,7 +68,12 @@ ELSEWHERE = {
         "megatron_fsdp",
         "sharding_strategy",
     },
-    "optimizer": {"optimizer", "optimizer_offload", "precision_aware_optimizer"},
+    "optimizer": {
+        "optimizer",
+        "optimizer_offload",
+        "precision_aware_optimizer",
+        "overlap_param_gather_with_step",
+    },
 }
 """Fields that Megatron-Bridge keeps in another section than ``model``."""
 
@@ -97,6 +107,7 @@ KEYS = (
         )
         for section in MODEL_SECTIONS
     ),
+    Key(path="dist.use_gloo_process_groups", of="gloo"),
     *_class_names(),
     *(
         Key(path=path, of="distributed_optimizer", values=switch(on=True, off=OFF))

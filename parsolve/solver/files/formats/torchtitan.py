@@ -15,13 +15,11 @@ from parsolve.solver.files.format import AXIS, Format, Key, Unsaid, constant
 LAUNCH = {
     field.launch: field.name for field in PROFILES["torchtitan"].fields if "." in field.launch
 }
-SINCE_0_3 = frozenset(
-    {
-        "parallelism.enable_sequence_parallel",
-        "parallelism.spmd_backend",
-        "debug.spmd_typechecking",
-        "training.disable_cuda_graphs",
-    }
+SINCE_0_3 = (
+    "parallelism.enable_sequence_parallel",
+    "parallelism.spmd_backend",
+    "debug.spmd_typechecking",
+    "training.disable_cuda_graphs",
 )
 ALL_BATCHES = constant(-1, Unsaid("-1: one forward pass a step"))
 
