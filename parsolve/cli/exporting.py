@@ -25,8 +25,9 @@ ExportTo = Annotated[
     ExportName | None,
     typer.Option(
         "--export",
+        metavar="NAME",
         help="Write the accepted configuration as this framework's own file, with the launch "
-        "line; nothing else goes to standard output.",
+        f"line, and nothing else to standard output. One of {', '.join(ExportName)}.",
         rich_help_panel=OUTPUT,
         show_default=False,
     ),
