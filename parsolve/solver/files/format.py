@@ -72,11 +72,15 @@ class Key:
             return value
 
     def write(self, value: Any) -> Any:  # noqa: ANN401
-        """What the file holds where the field holds this value."""
+        """What the file holds where the field holds this value; None where it holds none.
+
+        A switch holds true and false only.
+        """
         for (_, said), meant in self.values.items():
             if type(meant) is type(value) and meant == value:
                 return said
-        return value
+        is_switch = (bool, True) in self.values
+        return None if is_switch and not isinstance(value, bool) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +210,8 @@ class Format:
         if not path:
             return {}
         held = value if key is None else key.write(value)
+        if held is None:
+            return {}
         return {path: list(held) if isinstance(held, tuple) else held}
 
     def setting(

@@ -123,6 +123,21 @@ def off_default(field: Field) -> object:
             return [1]
 
 
+@pytest.mark.parametrize(
+    ("policy", "half", "unsaid"),
+    [("mixed-adam", {"bf16.enabled": True}, set()), ("fp32", {}, set()),
+     ("8bit-adam", {}, {"precision_policy"})],
+)  # fmt: skip
+def test_a_switch_holds_true_and_false_only(
+    policy: str, half: dict[str, bool], unsaid: set[str]
+) -> None:
+    config = PROFILES["generic"].config({"world_size": 8, "precision_policy": policy})
+    found = written(config, EXPORTS["deepspeed"])
+    assert {path: on for path, on in found.settings.items() if path in half} == half
+    assert {of for of in found.unsaid if of == "precision_policy"} == unsaid
+    assert all(isinstance(on, bool) for path, on in found.settings.items() if "enabled" in path)
+
+
 def test_a_plain_run_is_a_file_too() -> None:
     for export in FILES.values():
         config = export.profile.config({export.profile.world: 8})
