@@ -402,6 +402,14 @@ class Run:
     def _command(self, node: Node, more: list[Node]) -> None:
         place = self.frame.source.place(node)
         assignments = [c for c in node.named_children if c.type == "variable_assignment"]
+        if any(self.frame.source.line_ends_after(each) for each in assignments):
+            # `A=1 B=2` on a line of its own, which the grammar puts in front of the next command
+            last = max(
+                i for i, each in enumerate(assignments) if self.frame.source.line_ends_after(each)
+            )
+            for assignment in assignments[: last + 1]:
+                self._assign(assignment)
+            assignments = assignments[last + 1 :]
         rest = [
             child
             for child in node.named_children
