@@ -226,7 +226,10 @@ def test_wrappers_are_seen_through(wrapper: str) -> None:
         ("trl sft --config x.yaml", "trl sft"),
         ("llamafactory-cli train x.yaml", "llamafactory-cli train"),
         ("accelerate launch -m axolotl.cli.train x.yaml", "axolotl.cli.train"),
-        ("python examples/megatron_gpt_pretraining.py a.b=1", "examples/megatron_gpt_pretraining.py"),
+        (
+            "python examples/megatron_gpt_pretraining.py a.b=1",
+            "examples/megatron_gpt_pretraining.py",
+        ),
         ("python prepare.py --x\npython train.py --tp 4", "train.py"),
         ("python train.py --a\ntorchrun run.py --tp 4", "run.py"),
         ("pretrain_gpt.py --tp 4", "pretrain_gpt.py"),

@@ -11,7 +11,10 @@ from functools import cached_property
 from tree_sitter import Language, Node, Parser
 from tree_sitter_bash import language
 
-from parsolve.solver.files.document import LARGEST_FILE, FileProblem, Place
+from parsolve.solver.files.document import FileProblem, Place
+
+LARGEST_SCRIPT = 2**17
+"""Bytes; launch scripts have some thousands."""
 
 MOST_SECONDS = 2.0
 """A parser of ambiguous languages can take long over nonsense; scripts take milliseconds."""
@@ -86,8 +89,10 @@ class Source:
     def tree(self) -> Node:
         """The tree. Raises `FileProblem` where the text is no shell, too large, too nested."""
         start = self.at or Place(1, 1)
-        if len(self.data) > LARGEST_FILE:
-            raise self.problem(start, f"larger than {LARGEST_FILE:,} bytes")
+        if len(self.data) > LARGEST_SCRIPT:
+            raise self.problem(
+                start, f"larger than {LARGEST_SCRIPT:,} bytes, which no launch script is"
+            )
         if (at := self.data.find(b"\0")) >= 0:
             row = self.data.count(b"\n", 0, at)
             column = at - (self.data.rfind(b"\n", 0, at) + 1)
