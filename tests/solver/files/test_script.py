@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 import time
 
@@ -265,7 +266,7 @@ def test_a_string_of_another_shell_keeps_its_places() -> None:
         ("A=xx\n" + "A=$A$A\n" * 60, "grows beyond any launch script"),
         ("A=(x y)\n" + "A=(${A[@]} ${A[@]})\n" * 60, "grows beyond any launch script"),
         ("A=$Q\n" + "A=$A$A\n" * 60, "grows beyond any launch script"),
-        ("A='$A$A'\n" + "eval \"A=$A\"\n" * 60, ""),
+        ("A='$A$A'\n" + "eval \"A=$A\"\n" * 60, "grows beyond any launch script"),
         ("f0() { run; }\n"
          + "".join(f"f{i + 1}() {{ f{i}; f{i}; }}\n" for i in range(30)) + "f30",
          "run.sh:"),
@@ -275,12 +276,9 @@ def test_a_string_of_another_shell_keeps_its_places() -> None:
 )  # fmt: skip
 def test_what_is_refused(text: str, message: str) -> None:
     start = time.monotonic()
-    if message:
-        with pytest.raises(FileProblem) as raised:
-            commands("run.sh", text)
-        assert message in str(raised.value)
-    else:
+    with pytest.raises(FileProblem) as raised:
         commands("run.sh", text)
+    assert message in str(raised.value)
     assert time.monotonic() - start < 30
 
 
@@ -291,10 +289,8 @@ def test_what_is_refused(text: str, message: str) -> None:
 )  # fmt: skip
 def test_large_input_ends(line: str) -> None:
     start = time.monotonic()
-    try:
+    with contextlib.suppress(FileProblem):
         commands("run.sh", line * (40_000 // len(line)))
-    except FileProblem:
-        pass
     assert time.monotonic() - start < 30
 
 
