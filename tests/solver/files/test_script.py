@@ -40,7 +40,7 @@ def reasons(text: str) -> list[str]:
         ("run ''  \"\"", ["run", "", ""]),
         ("run --a 1 \\\n  --b 2 \\\n  --c", ["run", "--a", "1", "--b", "2", "--c"]),
         ("run a # --b\n", ["run", "a"]),
-        ("run \"a \\\n b\"", ["run", "a  b"]),
+        ('run "a \\\n b"', ["run", "a  b"]),
         ("run > log 2>&1 --a 1", ["run", "--a", "1"]),
         ("run a.b=1 +c.d=[1,2] ~e", ["run", "a.b=1", "+c.d=[1,2]", "~e"]),
         ("run größe=ü", ["run", "größe=ü"]),
@@ -60,19 +60,19 @@ def test_words_and_quotes(text: str, expected: list[str]) -> None:
         ("TP=4; PP=$TP; TP=8\nrun $TP $PP", ["run", "8", "4"]),
         ("A='--x 1 --y 2'\nrun $A", ["run", "--x", "1", "--y", "2"]),
         ("A='--x 1 --y 2'\nrun \"$A\"", ["run", "--x 1 --y 2"]),
-        ("A=\nrun $A b \"$A\"", ["run", "b", ""]),
-        ("A=\"--x $B --y 2\"\nrun $A", ["run", "--x", "<$B>", "--y", "2"]),
-        ("A=\" --x  $B   $C \"\nrun $A", ["run", "--x", "<$B>", "<$C>"]),
-        ("B=1 C=2\nA=\"$B  $C\"\nrun \"$A\" \"$B $C\"", ["run", "1  2", "1 2"]),
+        ('A=\nrun $A b "$A"', ["run", "b", ""]),
+        ('A="--x $B --y 2"\nrun $A', ["run", "--x", "<$B>", "--y", "2"]),
+        ('A=" --x  $B   $C "\nrun $A', ["run", "--x", "<$B>", "<$C>"]),
+        ('B=1 C=2\nA="$B  $C"\nrun "$A" "$B $C"', ["run", "1  2", "1 2"]),
         ("A=1\nA+=2\nrun $A", ["run", "12"]),
         ("A='--x 1'\nA=\"$A --y $A\"\nrun $A", ["run", "--x", "1", "--y", "--x", "1"]),
         ("L=(a 'b c' $X)\nrun \"${L[@]}\"", ["run", "a", "b c", "<$X>"]),
         ("L=(a 'b c')\nrun ${L[@]} \"${L[*]}\" ${#L[@]}", ["run", "a", "b", "c", "a b c", "2"]),
-        ("L=(a b)\nL+=(c)\nrun \"x${L[@]}y\" ${L[1]} $L", ["run", "xa", "b", "cy", "b", "a"]),
-        ("L=(\n  # why\n  --a 1  # one\n)\nrun \"${L[@]}\"", ["run", "--a", "1"]),
-        ("L=()\nrun \"${L[@]}\" b", ["run", "b"]),
+        ('L=(a b)\nL+=(c)\nrun "x${L[@]}y" ${L[1]} $L', ["run", "xa", "b", "cy", "b", "a"]),
+        ('L=(\n  # why\n  --a 1  # one\n)\nrun "${L[@]}"', ["run", "--a", "1"]),
+        ('L=()\nrun "${L[@]}" b', ["run", "b"]),
         ("I=1\nL=(a b)\nrun ${L[$I]} ${L[I]}", ["run", "b", "b"]),
-        ("run ${TP:-4} ${TP-4} \"${TP:-a b}\" ${TP:-a b}", ["run", "4", "4", "a b", "a", "b"]),
+        ('run ${TP:-4} ${TP-4} "${TP:-a b}" ${TP:-a b}', ["run", "4", "4", "a b", "a", "b"]),
         ("TP=\nrun x${TP:-4} x${TP-4}", ["run", "x4", "x"]),
         ("TP=2\nrun ${TP:-4} ${TP:+yes} ${NO:+yes}", ["run", "2", "yes", "<${NO:+yes}>"]),
         ("TP=$1\nrun ${TP:-4} ${1:-8} $2", ["run", "4", "8", "<$2>"]),
@@ -82,7 +82,7 @@ def test_words_and_quotes(text: str, expected: list[str]) -> None:
         ("TP=${TP:-4}\nrun $TP", ["run", "4"]),
         ("unset A\nrun x$A ${A-1}", ["run", "x", "1"]),
         ("A=abc\nrun ${#A} ${A%c}", ["run", "3", "<${A%c}>"]),
-        ("run $(nproc) `nproc` \"x$(nproc)\"", ["run", "<$(nproc)>", "<`nproc`>", "<x$(nproc)>"]),
+        ('run $(nproc) `nproc` "x$(nproc)"', ["run", "<$(nproc)>", "<`nproc`>", "<x$(nproc)>"]),
         ("read TP\nrun $TP", ["run", "<$TP>"]),
         ("printf -v TP %d 4\nrun $TP", ["run", "<$TP>"]),
         ("L=(a)\nL[0]=b\nrun ${L[@]}", ["run", "a", "<$L>"]),
@@ -131,10 +131,10 @@ def test_arithmetic_that_is_not_known(formula: str, reason: str) -> None:
         ("TP=4\nif [ -f x ]; then TP=4; fi\nrun $TP", ["run", "4"]),
         ("if [ -f x ]; then TP=8; else TP=8; fi\nrun $TP", ["run", "8"]),
         ("if [ -f x ]; then TP=8; fi\nrun $TP", ["run", "<$TP>"]),
-        ("if [ -z \"$TP\" ]; then TP=8; fi\nrun $TP", ["run", "8"]),
-        ("[ -z \"$TP\" ] && TP=8\nrun $TP", ["run", "8"]),
+        ('if [ -z "$TP" ]; then TP=8; fi\nrun $TP', ["run", "8"]),
+        ('[ -z "$TP" ] && TP=8\nrun $TP', ["run", "8"]),
         ("[[ -z ${TP} ]] && TP=8\nrun $TP", ["run", "8"]),
-        ("TP=4\nif [ -z \"$TP\" ]; then TP=8; fi\nrun $TP", ["run", "4"]),
+        ('TP=4\nif [ -z "$TP" ]; then TP=8; fi\nrun $TP', ["run", "4"]),
         ("TP=4\nif [ $TP -gt 1 ]; then SP=--sp; else SP=; fi\nrun $SP", ["run", "--sp"]),
         ("TP=1\nif [ $TP -gt 1 ]; then SP=--sp; else SP=; fi\nrun $SP", ["run"]),
         ("M=7b\nif [ $M = 1b ]; then N=1; elif [[ $M == 7* ]]; then N=7; fi\nrun $N", ["run", "7"]),
@@ -154,7 +154,7 @@ def test_arithmetic_that_is_not_known(formula: str, reason: str) -> None:
         ("TP=4\nfor i in 1 2; do echo $i; done\nrun $TP", ["run", "4"]),
         ("for TP in 4; do run $TP; done", ["run", "4"]),
         ("for TP in 1 2; do run $TP; done", ["run", "<$TP>"]),
-        ("if [ 1 -eq 1 ] && [ -n \"a\" ]; then N=1; fi\nrun $N", ["run", "<$N>"]),
+        ('if [ 1 -eq 1 ] && [ -n "a" ]; then N=1; fi\nrun $N', ["run", "<$N>"]),
         ("if [[ 1 -eq 1 && ! -z a ]]; then N=1; fi\nrun $N", ["run", "1"]),
     ],
 )  # fmt: skip
@@ -197,7 +197,7 @@ def test_functions_and_shells_in_shells(text: str, expected: list[str]) -> None:
     [
         ("run $TP", "it takes TP from its caller (line 1)"),
         ("\nrun $1", "it takes its argument 1 from its caller (line 2)"),
-        ("run \"$@\"", "it takes arguments from its caller (line 1)"),
+        ('run "$@"', "it takes arguments from its caller (line 1)"),
         ("source env.sh\nrun $TP",
          "it takes TP from its caller, or from env.sh that line 1 reads (line 2)"),
         ("TP=1\nif x; then\n TP=2\nfi\nrun $TP", "line 3 sets TP where a condition holds"),
@@ -252,7 +252,7 @@ def test_a_string_of_another_shell_keeps_its_places() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("run a\nrun \"b c\n", "run.sh:2:5: the quote \" is never closed"),
+        ('run a\nrun "b c\n', 'run.sh:2:5: the quote " is never closed'),
         ("run a\nrun 'b c\n", "run.sh:2:5: "),
         ("A=(a b\nrun c\n", "run.sh:"),
         ("if run; then\n a\n", "run.sh:"),
@@ -266,7 +266,7 @@ def test_a_string_of_another_shell_keeps_its_places() -> None:
         ("A=xx\n" + "A=$A$A\n" * 60, "grows beyond any launch script"),
         ("A=(x y)\n" + "A=(${A[@]} ${A[@]})\n" * 60, "grows beyond any launch script"),
         ("A=$Q\n" + "A=$A$A\n" * 60, "grows beyond any launch script"),
-        ("A='$A$A'\n" + "eval \"A=$A\"\n" * 60, "grows beyond any launch script"),
+        ("A='$A$A'\n" + 'eval "A=$A"\n' * 60, "grows beyond any launch script"),
         ("f0() { run; }\n"
          + "".join(f"f{i + 1}() {{ f{i}; f{i}; }}\n" for i in range(30)) + "f30",
          "run.sh:"),
@@ -284,8 +284,8 @@ def test_what_is_refused(text: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["run --tp 4 $A \"b $A\"\n", "A+=(--x 1)\n", "A=\"$A x\"\n", "if x; then A=1; fi\n", "ü",
-     "export A=1\n", "[[ (", "a|", "\"${A:-", "'", "f() { a; }\n", "a && ", "#SBATCH -a b\n"],
+    ['run --tp 4 $A "b $A"\n', "A+=(--x 1)\n", 'A="$A x"\n', "if x; then A=1; fi\n", "ü",
+     "export A=1\n", "[[ (", "a|", '"${A:-', "'", "f() { a; }\n", "a && ", "#SBATCH -a b\n"],
 )  # fmt: skip
 def test_large_input_ends(line: str) -> None:
     start = time.monotonic()
@@ -314,4 +314,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         commands("run.sh", text)
     except FileProblem as problem:
-        assert problem.place is not None
+        assert problem.place is not None  # noqa: PT017  (most texts are read)
