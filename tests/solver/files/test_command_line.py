@@ -242,7 +242,7 @@ def test_the_program(text: str, program: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "ls -l", "pip install x", "python -c 'train'", "srun hostname", "axolotl preprocess x.yaml",
+    ["", "ls -l", "pip install x", "python -c 'train'", "srun hostname", "axolotl preprocess x.yml",
      "mpirun -np 8 ./all_reduce_perf -b 8", "$X --a 1", "#SBATCH --nodes=4", "bash train.sh"],
 )  # fmt: skip
 def test_what_launches_nothing(text: str) -> None:

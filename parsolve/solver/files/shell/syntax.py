@@ -22,6 +22,9 @@ MOST_SECONDS = 2.0
 MOST_BRACKETS = 64
 """Brackets open at once in one command, from where on the parser slows down and fills memory."""
 
+MOST_PIPES = 64
+"""Pipes in one command; the parser dies of twenty thousand that lead nowhere."""
+
 _CHUNK = 2**11
 
 _TAIL = 0x80
@@ -98,6 +101,7 @@ class Source:
             column = at - (self.data.rfind(b"\n", 0, at) + 1)
             raise self.problem(self._at(row, column), "a NUL byte: this is no text file")
         self._refuse_deep_nesting(start)
+        self._refuse_long_pipes(start)
         deadline = time.monotonic() + MOST_SECONDS
         try:
             Parser(Language(language())).parse(
@@ -121,6 +125,11 @@ class Source:
             depth = depth + 1 if match[1] else max(depth - 1, 0) if match[2] else 0
             if depth > MOST_BRACKETS:
                 raise self.problem(start, f"more than {MOST_BRACKETS} brackets are open at once")
+
+    def _refuse_long_pipes(self, start: Place) -> None:
+        for line in re.split(rb"(?<=[^|\s])[ \t]*\n", self.data):
+            if line.count(b"|") > MOST_PIPES:
+                raise self.problem(start, f"more than {MOST_PIPES} pipes in one command")
 
     def _syntax_problem(self, root: Node) -> FileProblem:
         node = next(_errors(root))
