@@ -32,6 +32,7 @@ def show_files(screen: Screen, answer: Files) -> None:
     show_table(screen, ("file", "profile", "GPUs", "verdict", "first rule"), _rows(answer))
     screen.line()
     parts = [f"{answer.accepted} accepted", f"{answer.rejected} rejected"]
+    parts += [f"{answer.undecided} undecided"] if answer.undecided else []
     parts += [f"{answer.unreadable} unreadable"] if answer.unreadable else []
     parts += [f"{len(answer.skipped)} skipped, of no known format"] if answer.skipped else []
     screen.line(f"{len(answer.files)} files: {', '.join(parts)}")
@@ -58,10 +59,14 @@ def _rows(answer: Files) -> list[tuple[str, ...]]:
 def _show_file(screen: Screen, verdict: FileVerdict) -> None:
     place = f":{verdict.line}:{verdict.column}" if verdict.line else ""
     if verdict.error is not None:
-        screen.headline("unreadable", f"{verdict.file}{place}: {verdict.error}", OPEN)
+        screen.headline(verdict.verdict, f"{verdict.file}{place}: {verdict.error}", OPEN)
+        show_judge(screen, verdict)
+        if verdict.verdict == "undecided":
+            show_settings(screen, verdict)
         show_ignored(screen, verdict)
         return
     screen.line(f"{verdict.file}: {format_of(verdict).title}", "bold")
+    show_judge(screen, verdict)
     show_settings(screen, verdict)
     show_ignored(screen, verdict)
     with speaking(*vocabulary(verdict)):
@@ -72,6 +77,12 @@ def _show_file(screen: Screen, verdict: FileVerdict) -> None:
                 show_rejected(screen, rejected, rule_lines(verdict))
             case None:
                 pass
+
+
+def show_judge(screen: Screen, verdict: FileVerdict) -> None:
+    """Whose rules judge the file, where that is not the framework it is for."""
+    if verdict.profile is not None and format_of(verdict).judged_by_another:
+        screen.entry("judged by", PROFILES[verdict.profile].title)
 
 
 def rule_lines(verdict: FileVerdict) -> dict[str, str]:
@@ -134,9 +145,10 @@ def format_of(verdict: FileVerdict) -> Format:
 def vocabulary(verdict: FileVerdict) -> tuple[Vocabulary, str]:
     """How a file spells a setting, and what stands between two."""
     format_, syntax = format_of(verdict), verdict.syntax
-    if syntax is None or syntax == "script":
+    if syntax is None or (syntax == "script" and not format_.overrides):
         return partial(_as_argument, format_.profile), " "
-    return partial(format_.setting, syntax), ", "
+    own = {each.of: each.key for each in verdict.settings if each.line is not None}
+    return partial(format_.setting, syntax, own=own), " " if syntax == "script" else ", "
 
 
 def _as_argument(profile: Profile, field: Field, value: object) -> str:

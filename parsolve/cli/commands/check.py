@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -27,10 +27,15 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
+from parsolve.cli.exporting import ExportName, ExportTo, check_options, export_config
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
+from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.files.cluster import Cluster
+
+if TYPE_CHECKING:
+    from parsolve.solver.answer import Files
 
 
 class CheckFormat(StrEnum):
@@ -107,11 +112,19 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = CheckFormat.TEXT,
+    export: ExportTo = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve check``."""
+    from parsolve.solver.answer import Rejected  # noqa: PLC0415
     from parsolve.solver.check import SHOWN_REPAIRS  # noqa: PLC0415
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
+    check_options(export, output, format)
+    check_writable(output)
+    if export is not None and (jsonl is not None or profile == ALL):
+        message = "one configuration under one profile is exported"
+        raise UsageError(message, param_hint="'--export'")
     shown = SHOWN_REPAIRS if repairs is None else repairs
     cluster = Cluster(
         world=None if world is None else one_world(world),
@@ -119,7 +132,9 @@ def check(
         gpus_per_node=on_each_node(given, per_node),
     )
     if files:
-        _check_files(files, given, cluster, profile, model, gpu, jsonl, shown, format)
+        _check_files(
+            files, given, cluster, profile, model, gpu, jsonl, shown, format, export, output
+        )
     if format not in {CheckFormat.TEXT, CheckFormat.JSON}:
         message = f"{format} annotates lines of files; give FILE"
         raise UsageError(message, param_hint="'--format'")
@@ -148,7 +163,12 @@ def check(
     if world is None:
         raise _no_world()
     config = chosen.config({chosen.world: one_world(world), **facts})
-    finish(check_config(config, shown_repairs=shown), Format(format))
+    answer = check_config(config, shown_repairs=shown)
+    if export is None:
+        finish(answer, Format(format))
+    if isinstance(answer, Rejected):
+        finish(answer, Format.TEXT, sys.stderr)
+    export_config(config, export, output)
 
 
 def _check_files(
@@ -161,8 +181,10 @@ def _check_files(
     jsonl: str | None,
     shown_repairs: int,
     format_: CheckFormat,
+    export: ExportName | None,
+    output: str | None,
 ) -> NoReturn:
-    """The verdict on every file."""
+    """The verdict on every file, or the one file as another framework's."""
     from parsolve.solver.files.judging import Asked, check_files  # noqa: PLC0415
 
     if jsonl is not None:
@@ -186,6 +208,8 @@ def _check_files(
         shown_repairs=shown_repairs,
     )
     answer = check_files(files, asked, _standard_input() if "-" in files else None)
+    if export is not None:
+        _export_file(answer, export, output)
     match format_:
         case CheckFormat.GITHUB:
             from parsolve.cli.annotations import write_github  # noqa: PLC0415
@@ -198,6 +222,17 @@ def _check_files(
         case _:
             finish(answer, Format(format_))
     raise typer.Exit(EXIT[answer.status])
+
+
+def _export_file(answer: Files, export: ExportName, output: str | None) -> NoReturn:
+    if len(answer.files) > 1:
+        message = "one file is exported at a time"
+        raise UsageError(message, param_hint="'--export'")
+    (verdict,) = answer.files
+    if verdict.detail is None or verdict.verdict != "accepted":
+        finish(answer, Format.TEXT, sys.stderr)
+    chosen = profile_named(verdict.detail.profile)
+    export_config(chosen.config(verdict.detail.config), export, output)
 
 
 def _standard_input() -> str:

@@ -23,9 +23,9 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import check
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import FileProblem
+from parsolve.solver.files.document import FileProblem, Place, Unjudgeable
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
-from parsolve.solver.files.reading import Reading, Said, contents, files_in, read
+from parsolve.solver.files.reading import Reading, Said, contents, files_in, read, values_of
 
 STANDARD_INPUT = "standard input"
 
@@ -78,6 +78,7 @@ def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) ->
         files=tuple(verdicts),
         accepted=count["accepted"],
         rejected=count["rejected"],
+        undecided=count["undecided"],
         unreadable=count["unreadable"],
         skipped=tuple(skipped),
     )
@@ -90,9 +91,11 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
     except FileProblem as problem:
         return _unreadable(name, problem)
     try:
-        config = configured(reading, asked)
+        config, filled = completed(reading, asked)
     except FileProblem as problem:
         return _unreadable(name, problem, reading)
+    reading = reading.without({of for of, value in filled.items() if value is None})
+    silent = [Said(of, value, "", None) for of, value in filled.items() if value is not None]
     answer = check(config, shown_repairs=asked.shown_repairs)
     replaced = overridden(reading, asked)
     return FileVerdict(
@@ -101,7 +104,7 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
         format=reading.format.name,
         syntax=reading.document.kind,
         profile=reading.profile.name,
-        settings=tuple(_setting(said) for said in reading.said.values()),
+        settings=(*_settings(reading), *map(_setting, silent)),
         overridden=replaced,
         ignored=_ignored(reading),
         rules=tuple(_blamed(reading, answer, replaced)),
@@ -112,10 +115,11 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
 def _unreadable(name: str, problem: FileProblem, reading: Reading | None = None) -> FileVerdict:
     return FileVerdict(
         file=name,
-        verdict="unreadable",
+        verdict="undecided" if isinstance(problem, Unjudgeable) else "unreadable",
         format=None if reading is None else reading.format.name,
         syntax=None if reading is None else reading.document.kind,
         profile=None if reading is None else reading.profile.name,
+        settings=() if reading is None else _settings(reading),
         ignored=() if reading is None else _ignored(reading),
         error=problem.message,
         line=None if problem.place is None else problem.place.line,
@@ -134,6 +138,14 @@ def _ignored(reading: Reading) -> tuple[FileIgnored, ...]:
         )
         for each in sorted(reading.ignored, key=lambda each: each.place)
     )
+
+
+def _settings(reading: Reading) -> tuple[FileSetting, ...]:
+    """What was understood, in the order of the file; then what its silence says."""
+    said = (*reading.said.values(), *reading.beside)
+    placed = sorted((each for each in said if each.place), key=lambda each: str(each.key))
+    placed.sort(key=lambda each: each.place or Place(0, 0))
+    return tuple(map(_setting, (*placed, *(each for each in said if not each.place))))
 
 
 def _setting(said: Said) -> FileSetting:
@@ -181,11 +193,24 @@ def overridden(reading: Reading, asked: Asked) -> tuple[str, ...]:
 
 def configured(reading: Reading, asked: Asked) -> Config:
     """The configuration of a file under what options say. Raises `FileProblem`."""
+    return completed(reading, asked)[0]
+
+
+def completed(reading: Reading, asked: Asked) -> tuple[Config, Mapping[str, Any]]:
+    """The configuration of a file under what options say, and what the framework makes of it.
+
+    That is values of fields that nobody gave, and None for what a file gives in vain. Raises
+    `FileProblem`.
+    """
     profile, document = reading.profile, reading.document
     replaced = set(overridden(reading, asked))
     said = {of: each for of, each in reading.said.items() if of not in replaced}
     cluster = {of: said.pop(of) for of in CLUSTER if of in said}
     for each in said.values():
+        if each.unjudged:
+            what = f"{each.key} {each.value}" if each.key else f"it does not say {each.of}"
+            message = f"{what} cannot be judged: {each.unjudged}"
+            raise Unjudgeable(document.name, each.place, message)
         if each.unknown:
             raise document.problem(each.place, _unknown(profile, each))
     model = said.pop(MODEL).value if MODEL in said else None
@@ -196,9 +221,23 @@ def configured(reading: Reading, asked: Asked) -> Config:
     given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
     try:
         facts = asked.facts(profile, {**fields, **given}, model, [world])
-        return profile.config({**facts, profile.world: world})
+        filled = _filled(reading, facts, world)
+        vain = {of for of, value in filled.items() if value is None}
+        facts = {of: value for of, value in facts.items() if of not in vain}
+        added = {of: value for of, value in filled.items() if of not in vain}
+        return profile.config({**added, **facts, profile.world: world}), filled
     except Misuse as error:
         raise document.problem(None, str(error)) from None
+
+
+def _filled(reading: Reading, facts: Mapping[str, Any], world: int) -> dict[str, Any]:
+    """What the framework fills in for fields that nobody gave, or ignores."""
+    fill = reading.format.filled
+    if fill is None:
+        return {}
+    fields = {reading.profile.spellings.get(name, name): value for name, value in facts.items()}
+    found = fill(values_of(reading.document), fields, world)
+    return {of: value for of, value in found.items() if value is None or fields.get(of) is None}
 
 
 def _unknown(profile: Profile, said: Said) -> str:
