@@ -118,7 +118,7 @@ NASTY = [
 
 
 def helped(*arguments: str) -> Outcome:
-    done = process(*arguments, columns=80)
+    done = cli(*arguments, columns=80)
     assert done.err == ""
     return done
 
@@ -143,6 +143,7 @@ class TestHelp:
 
     def test_short_form_and_no_arguments_show_the_same(self) -> None:
         done = helped("--help")
+        assert process("--help", columns=80) == done
         assert helped("-h") == done
         assert helped().out.split() == done.out.split()
         assert helped("check", "-h") == helped("check", "--help")
