@@ -160,7 +160,10 @@ class TestHelp:
         for flag in ("--world", "--natively-quantized-experts", "--moe", "--dense", "--model"):
             assert flag in words
 
-    @pytest.mark.parametrize("name", [c for c in EXAMPLES if ">" not in EXAMPLES[c]])
+    @pytest.mark.parametrize(
+        "name",  # a shell would redirect; that of prove is a test of tests/solver
+        [name for name in EXAMPLES if ">" not in EXAMPLES[name] and name != "prove"],
+    )
     def test_examples_work(self, name: str, tmp_path: Path) -> None:
         arguments = EXAMPLES[name].split()[1:]
         if "-o" in arguments:
