@@ -222,7 +222,10 @@ class Comparison:
         return dataclasses.replace(found, goals=(*parts, *found.goals))
 
     def _learn_by_parts(self, deadline: Deadline) -> tuple[Goal, ...]:
-        """What each exit and each rule by itself excludes; the whole follows more easily."""
+        """What each exit and each rule by itself excludes; the whole follows more easily.
+
+        What takes definitions is left to the whole: most often, it is not so.
+        """
         accepted = _formula(self.executed.accepted)
         excluded = [
             z3.And(self.catalogue.accepted, _formula(exit_.condition))
@@ -234,7 +237,9 @@ class Comparison:
         ]
         goals = []
         for each in excluded:
-            verdict = self.prover.refute("accepts by parts", each, deadline=deadline)
+            verdict = self.prover.refute(
+                "accepts by parts", each, deadline=deadline, steps=STEPS[:-1]
+            )
             if verdict.proved:
                 self.prover.learn(z3.Not(each))
                 goals.append(verdict.goal)
