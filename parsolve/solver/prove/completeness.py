@@ -222,10 +222,7 @@ class Comparison:
         return dataclasses.replace(found, goals=(*parts, *found.goals))
 
     def _learn_by_parts(self, deadline: Deadline) -> tuple[Goal, ...]:
-        """What each exit and each rule by itself excludes; the whole follows more easily.
-
-        What takes definitions is left to the whole: most often, it is not so.
-        """
+        """What each exit and each rule by itself excludes; the whole follows more easily."""
         accepted = _formula(self.executed.accepted)
         excluded = [
             z3.And(self.catalogue.accepted, _formula(exit_.condition))
@@ -237,9 +234,7 @@ class Comparison:
         ]
         goals = []
         for each in excluded:
-            verdict = self.prover.refute(
-                "accepts by parts", each, deadline=deadline, steps=STEPS[:-1]
-            )
+            verdict = self.prover.refute("accepts by parts", each, deadline=deadline)
             if verdict.proved:
                 self.prover.learn(z3.Not(each))
                 goals.append(verdict.goal)
