@@ -71,21 +71,16 @@ FUNCTIONS = {
 
 
 class FieldsCommand(TyperCommand):
-    """A command whose help shows of each switch the side that changes something."""
+    """A command with options made of fields, which help spells out."""
 
     profile: Profile
     """Whose fields are its options."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
-        """Help with ``--use-hsdp`` for what is off by default, ``--no-...`` for what is on."""
-        from parsolve.cli.options import switches  # noqa: PLC0415
+        """Help in which every option says its default."""
+        from parsolve.cli.manual import spell_out  # noqa: PLC0415  (only help needs it)
 
-        known = switches(self.profile)
-        for parameter in self.params:
-            if parameter.name in known:
-                on = known[parameter.name]
-                parameter.opts = parameter.secondary_opts if on else parameter.opts
-                parameter.secondary_opts = []
+        spell_out(self.profile, self.get_params(ctx))
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (typer's own)

@@ -48,7 +48,10 @@ class Format(StrEnum):
 
 
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="Framework whose rules hold.", rich_help_panel=ASK)
+    str,
+    typer.Option(
+        "--profile", metavar="NAME", help="Framework whose rules hold.", rich_help_panel=ASK
+    ),
 ]
 Worlds = Annotated[
     str,

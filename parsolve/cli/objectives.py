@@ -19,8 +19,9 @@ Maximize = Annotated[
         *MAXIMIZE,
         metavar="QUANTITY",
         help="Objective: a field, a derived quantity or an expression; repeatable, the first "
-        "counts most. (default: the profile's own, dp for halo)",
+        "counts most.",
         rich_help_panel=PANEL,
+        show_default="the profile's own, such as dp for halo",
     ),
 ]
 Minimize = Annotated[

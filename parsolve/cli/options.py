@@ -23,6 +23,9 @@ GIVEN = "given"
 UNSET = "unset"
 """How answers and options spell that an optional number is not given."""
 
+UNSAID = ("unknown", "unspecified")
+"""Labels for what nobody said: no value to choose."""
+
 SHORT_CHOICES = 160
 """Labels of so many characters together are spelled out in help."""
 
@@ -169,7 +172,7 @@ def _kinds(profile: Profile) -> list[inspect.Parameter]:
                     f"--{offer.value}/--{offer.otherwise}",
                     help=offer.about,
                     rich_help_panel=profile.field_of[offer.given].panel,
-                    show_default=False,
+                    show_default=offer.unknown,
                 ),
             ],
         )
@@ -200,7 +203,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         help=_help(field),
         rich_help_panel=field.panel,
         metavar=metavar,
-        show_default=False,
+        show_default=_default_words(field),
     )
     return inspect.Parameter(
         field.name,
@@ -222,23 +225,15 @@ def _number_or_unset(text: str) -> int | str:
 def _help(field: Field) -> str:
     if isinstance(field, Flag):
         return f"Switch off: {field.about}" if field.default else field.about
-    return f"{field.about}{_default_words(field)}"
-
-
-def _unless(field: Choice) -> str:
-    unsaid = field.default in {"unknown", "unspecified"}
-    return "" if unsaid else f" (default: {field.default})"
+    if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
+        return f"{field.about} One of {', '.join(c for c in field.choices if c not in UNSAID)}."
+    return field.about
 
 
 def _default_words(field: Field) -> str:
-    if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
-        choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
-        return f" One of {choices}{_unless(field)}."
-    if field.default is None or field.default in {"unknown", "unspecified"}:
-        return ""
-    if isinstance(field, Size) and field.role == "cluster":
-        return ""
-    return f" (default: {field.default})"
+    if isinstance(field, Flag):
+        return "on" if field.default else "off"
+    return UNSET if field.default is None else str(field.default)
 
 
 def _given(profile: Profile, typed: Mapping[str, Any]) -> dict[str, object]:

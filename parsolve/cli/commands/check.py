@@ -38,12 +38,14 @@ def check(
             metavar="N",
             help="World size: GPUs in the job, one rank each.",
             rich_help_panel="Cluster",
+            show_default="none; needed without --jsonl",
         ),
     ] = None,
     profile: Annotated[
         str,
         typer.Option(
             "--profile",
+            metavar="NAME",
             help="Framework whose rules hold; all gives the verdict of every one.",
             rich_help_panel=ASK,
         ),
@@ -67,8 +69,8 @@ def check(
             min=0,
             metavar="N",
             rich_help_panel=OUTPUT,
-            help="Show at most so many of the nearest valid alternatives. "
-            "(default: 6; 0 with --jsonl, to keep up with the stream)",
+            help="Show at most so many of the nearest valid alternatives.",
+            show_default="6; 0 with --jsonl, to keep up with the stream",
         ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002

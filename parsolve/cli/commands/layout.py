@@ -73,7 +73,8 @@ def layout(
             "--axis",
             metavar="NAME",
             rich_help_panel=ASK,
-            help="Show this kind of group, such as tp or dispatch; repeatable. (default: all)",
+            help="Show this kind of group, such as tp or dispatch; repeatable.",
+            show_default="all",
         ),
     ] = None,
     format: Annotated[  # noqa: A002

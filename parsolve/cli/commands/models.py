@@ -16,7 +16,7 @@ def models(
         typer.Argument(
             metavar="[NAME|PATH]",
             help="Count the parameters of this model, or of this config.json.",
-            show_default=False,
+            show_default="list all models",
         ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002

@@ -34,8 +34,8 @@ def prove(
         typer.Argument(
             metavar="[FAMILY]...",
             help="What to prove: laws, completeness, rules, allowlist, claims, layouts, teeth, or "
-            "a name such as claims/ep-keeps-dp. Everything, unless something is named.",
-            show_default=False,
+            "a name such as claims/ep-keeps-dp.",
+            show_default="everything",
         ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from parsolve.cli.common import AnswerFormat, Format, ProfileName, reports_misuse, write_json
+from parsolve.cli.common import ASK, AnswerFormat, Format, ProfileName, reports_misuse, write_json
 from parsolve.cli.options import profile_named
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import FieldError, suggestion
@@ -15,11 +15,19 @@ from parsolve.constraints.fields import FieldError, suggestion
 @reports_misuse
 def rules(
     rule: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Explain this rule.", show_default=False)
+        str | None,
+        typer.Argument(metavar="[ID]", help="Explain this rule.", show_default="list all"),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,
     stage: Annotated[
-        str | None, typer.Option("--stage", metavar="STAGE", help="Only rules of this stage.")
+        str | None,
+        typer.Option(
+            "--stage",
+            metavar="STAGE",
+            help="Only rules of this stage, such as composition.",
+            rich_help_panel=ASK,
+            show_default="all",
+        ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:

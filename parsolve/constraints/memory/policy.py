@@ -21,9 +21,9 @@ class Policy:
 
     @property
     def words(self) -> str:
-        """The sum and its parts."""
+        """The parts and their sum."""
         parts = (self.weight, self.gradient, self.optimizer)
-        return f"{sum(parts)} = {' + '.join(map(str, parts))}: {self.about}"
+        return f"{' + '.join(map(str, parts))} = {sum(parts)}"
 
 
 POLICIES = {
@@ -59,8 +59,8 @@ def policy_field(default: str) -> Choice:
         role="run",
         panel=PANEL,
         flag="precision-policy",
-        about="Bytes per parameter of weights, gradients and optimizer state: "
-        + "; ".join(f"{policy.name} ({policy.words})" for policy in POLICIES.values())
+        about="Bytes per parameter of weights + gradients + optimizer state: "
+        + ", ".join(f"{policy.name} {policy.words}" for policy in POLICIES.values())
         + ".",
     )
 
