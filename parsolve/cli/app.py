@@ -75,6 +75,8 @@ class FieldsCommand(TyperCommand):
 
     profile: Profile
     """Whose fields are its options."""
+    fields: Sequence[str]
+    """Names of the parameters that stand for fields."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
         """Help in which every option says its default."""
@@ -190,6 +192,7 @@ def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (
     single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)
     command: Any = typer.main.get_command(single)
     command.profile = profile
+    command.fields = getattr(run, "fields", ())
     return command
 
 

@@ -116,6 +116,7 @@ def with_options(
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     run.__doc__ = command.__doc__
     run.__name__ = command.__name__
+    run.fields = (*names, *(o.value for o in profile.offers))  # type: ignore[attr-defined]
     return run
 
 
