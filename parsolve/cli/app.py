@@ -175,7 +175,8 @@ class Commands(TyperGroup):
         """The command to run, built from its module."""
         self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
-        used = None if ctx.resilient_parsing else rest  # completion may ask for any option
+        # completion may ask for any option of the profile, as help does
+        used = [*rest, "--help"] if ctx.resilient_parsing else rest
         return name, build(str(name), used) if command is not None else None, rest
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
-from parsolve.cli import output
+from parsolve.cli import completion, output
 from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
 from parsolve.constraints.fields import Misuse
@@ -50,7 +50,11 @@ class Format(StrEnum):
 ProfileName = Annotated[
     str,
     typer.Option(
-        "--profile", metavar="NAME", help="Framework whose rules hold.", rich_help_panel=ASK
+        "--profile",
+        metavar="NAME",
+        help="Framework whose rules hold.",
+        rich_help_panel=ASK,
+        autocompletion=completion.profiles,
     ),
 ]
 Worlds = Annotated[
@@ -70,6 +74,7 @@ Model = Annotated[
         help="A model that parsolve models lists, or the path of a config.json in Hugging Face "
         "form, or of the folder that holds it.",
         rich_help_panel="Model",
+        autocompletion=completion.models,
     ),
 ]
 Gpu = Annotated[
@@ -80,6 +85,7 @@ Gpu = Annotated[
         help="GPU, such as h100, a100-40 or gb200: sets its memory as a bound, and the usual "
         "GPUs per node and NVLink domain where they divide the world.",
         rich_help_panel="Cluster",
+        autocompletion=completion.gpus,
     ),
 ]
 Where = Annotated[
@@ -98,6 +104,7 @@ Vary = Annotated[
         metavar="KNOB",
         help="Search this knob too, such as use_hsdp; repeatable. The axes are always searched.",
         rich_help_panel=ASK,
+        autocompletion=completion.knobs,
     ),
 ]
 Timeout = Annotated[

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from parsolve import MOST_WORLDS
+from parsolve.cli.completion import Completer, offers
 from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.fields import Bytes, Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
@@ -205,6 +206,7 @@ def _parameter(field: Field) -> inspect.Parameter:
         rich_help_panel=field.panel,
         metavar=metavar,
         show_default=_default_words(field),
+        autocompletion=_completion(field),
     )
     return inspect.Parameter(
         field.name,
@@ -212,6 +214,14 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind, option],
     )
+
+
+def _completion(field: Field) -> Completer | None:
+    """What a shell offers as the field's value."""
+    if not isinstance(field, Choice):
+        return None
+    choices = [label for label in field.choices if label not in UNSAID]
+    return offers(lambda _: choices)
 
 
 def _number_or_unset(text: str) -> int | str:

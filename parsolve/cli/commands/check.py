@@ -22,8 +22,9 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
+from parsolve.cli.completion import offers
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
-from parsolve.constraints import DEFAULT_PROFILE
+from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.profile import Config, Profile
 
 
@@ -48,6 +49,7 @@ def check(
             metavar="NAME",
             help="Framework whose rules hold; all gives the verdict of every one.",
             rich_help_panel=ASK,
+            autocompletion=offers(lambda _: (*PROFILES, ALL)),
         ),
     ] = DEFAULT_PROFILE,
     model: Model = None,

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import (
     ASK,
     EXIT,
@@ -36,6 +37,7 @@ def prove(
             help="What to prove: laws, completeness, rules, allowlist, claims, layouts, teeth, or "
             "a name such as claims/ep-keeps-dp.",
             show_default="everything",
+            autocompletion=completion.families,
         ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import ASK, AnswerFormat, Format, ProfileName, reports_misuse, write_json
 from parsolve.cli.options import profile_named
 from parsolve.constraints import DEFAULT_PROFILE
@@ -16,7 +17,12 @@ from parsolve.constraints.fields import FieldError, suggestion
 def rules(
     rule: Annotated[
         str | None,
-        typer.Argument(metavar="[ID]", help="Explain this rule.", show_default="list all"),
+        typer.Argument(
+            metavar="[ID]",
+            help="Explain this rule.",
+            show_default="list all",
+            autocompletion=completion.rules,
+        ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,
     stage: Annotated[
@@ -27,6 +33,7 @@ def rules(
             help="Only rules of this stage, such as composition.",
             rich_help_panel=ASK,
             show_default="all",
+            autocompletion=completion.stages,
         ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002

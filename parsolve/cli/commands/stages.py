@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import ASK, OUTPUT, AnswerFormat, Format, Model, finish, reports_misuse
 from parsolve.cli.options import profile_named, ranges, speaks
 
@@ -105,6 +106,7 @@ def stages(
             metavar="NAME",
             help="Framework that splits the layers.",
             rich_help_panel=ASK,
+            autocompletion=completion.profiles,
         ),
     ] = "megatron",
     limit: Annotated[
