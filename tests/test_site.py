@@ -56,6 +56,11 @@ def test_pages_load_only_what_the_site_holds(place: Path) -> None:
                 assert (page.parent / target).exists(), f"{page.name} lacks {target}"
 
 
+def test_a_pipe_in_a_table_stays_one(place: Path) -> None:
+    page = (place / "site" / "reference" / "commands.html").read_text(encoding="utf-8")
+    assert "<code>N|N,N|N..N</code>" in page
+
+
 def test_images_of_pages_exist() -> None:
     for page in kept():
         if page.suffix == ".md":
