@@ -66,7 +66,7 @@ def options(profile: Profile) -> str:
         blocks += [
             "## Precision policies",
             table(
-                ("Policy", "Weights + gradients + optimizer state, bytes", "What"),
+                ("Policy", "Bytes of weights, gradients, optimizer state", "What"),
                 ((code(each.name), each.words, each.about) for each in POLICIES.values()),
             ),
         ]

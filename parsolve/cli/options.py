@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, get_type_hints
@@ -26,6 +27,9 @@ UNSET = "unset"
 
 UNSAID = ("unknown", "unspecified")
 """Labels for what nobody said: no value to choose."""
+
+WORD = re.compile(r"[\w+-]+")
+"""A word of help that may be a label."""
 
 SHORT_CHOICES = 160
 """Labels of so many characters together are spelled out in help."""
@@ -237,7 +241,9 @@ def _help(field: Field) -> str:
     if isinstance(field, Flag):
         return f"Switch off: {field.about}" if field.default else field.about
     if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
-        return f"{field.about} One of {', '.join(c for c in field.choices if c not in UNSAID)}."
+        choices = [label for label in field.choices if label not in UNSAID]
+        if not {*choices} <= {*WORD.findall(field.about)}:
+            return f"{field.about} One of {', '.join(choices)}."
     return field.about
 
 

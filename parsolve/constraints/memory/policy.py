@@ -21,9 +21,9 @@ class Policy:
 
     @property
     def words(self) -> str:
-        """The parts and their sum."""
+        """The parts, as a sum."""
         parts = (self.weight, self.gradient, self.optimizer)
-        return f"{' + '.join(map(str, parts))} = {sum(parts)}"
+        return "+".join(map(str, parts))
 
 
 POLICIES = {
@@ -59,7 +59,7 @@ def policy_field(default: str) -> Choice:
         role="run",
         panel=PANEL,
         flag="precision-policy",
-        about="Bytes per parameter of weights + gradients + optimizer state: "
+        about="Bytes per parameter of weights, gradients and optimizer state: "
         + ", ".join(f"{policy.name} {policy.words}" for policy in POLICIES.values())
         + ".",
     )
