@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from parsolve.cli.app import SUMMARIES, build
+from parsolve.cli.entry import OWN_OPTIONS, with_default_command
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -112,6 +116,24 @@ def test_no_transcript_is_overlooked(name: str) -> None:
     assert len(blocks) == len(re.findall(r"^\s*```console", text, re.MULTILINE))
     prompts = sum(len(steps(block["body"])) for block in blocks)
     assert prompts == len(re.findall(r"^\s*\$ \S", text, re.MULTILINE))
+
+
+COMMAND = re.compile(r"(?<![\w./-])parsolve ([^|;&>`\n]+)")
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_commands_that_are_only_shown_can_be_read(name: str) -> None:
+    """Blocks whose output nobody shows are not run; their options exist."""
+    shown: list[str] = re.findall(
+        r"^```(?:sh|yaml)\n(.*?)^```$", TEXTS[name], re.DOTALL | re.MULTILINE
+    )
+    text = re.sub(r"(^| )#.*", "", "\n".join(shown).replace("\\\n", " "), flags=re.MULTILINE)
+    for line in COMMAND.findall(text):
+        verb, *words = with_default_command(shlex.split(line))
+        if verb in SUMMARIES:
+            build(verb, words).make_context(verb, words)
+        else:
+            assert verb in OWN_OPTIONS, line
 
 
 def test_the_pages_are_found() -> None:
