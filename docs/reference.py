@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rich.text import Text
 
 from parsolve.cli.app import EXAMPLES, SUMMARIES, build
 from parsolve.cli.manual import spell_out
-from parsolve.cli.matrix import matrix_text
-from parsolve.cli.matrix.markdown import code, table
+from parsolve.cli.matrix import RULES, SECTIONS, matrix_text
+from parsolve.cli.matrix.markdown import code, marked, table
+from parsolve.cli.rulebook import entry
+from parsolve.cli.wording import option
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import gib
 from parsolve.constraints.memory.hardware import GPUS
@@ -29,7 +31,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "reference/commands.md", commands()
     for profile in PROFILES.values():
         yield f"reference/{profile.name}-options.md", options(profile)
-        yield f"reference/{profile.name}-rules.md", matrix_text(profile)
+        yield f"reference/{profile.name}-rules.md", rules(profile)
 
 
 def commands() -> str:
@@ -79,6 +81,41 @@ def options(profile: Profile) -> str:
             ),
         ]
     return "\n\n".join(blocks) + "\n"
+
+
+def rules(profile: Profile) -> str:
+    """The profile's matrix, in which each rule has a heading: so it can be linked to and found."""
+    return matrix_text(profile, {**SECTIONS, RULES: one_by_one})
+
+
+def one_by_one(profile: Profile) -> list[str]:
+    """Every rule with all that is known of it, in order of evaluation."""
+    blocks = []
+    stage = ""
+    for index, rule in enumerate(profile.limits):
+        if rule.stage != stage:
+            stage = rule.stage
+            blocks.append(f"### {stage}")
+        known = entry(profile, index)
+        said = {
+            "where": known["when"] and code(known["when"]),
+            "requires": code(known["requires"]),
+            "remedy": marked(profile, rule.remedy),
+            "source": code(known["source"]),
+            "alone": known["implied_by"]
+            and f"never: with it, one of {', '.join(map(code, known['implied_by']))} is violated",
+            "rejects": code(given(profile, rule.example.rejects)),
+            "because": code(known["example"]["because"]),
+            "instead": code(given(profile, rule.example.instead)),
+        }
+        lines = [f"- *{word}*: {text}" for word, text in said.items() if text]
+        blocks += [f"#### {rule.id}", marked(profile, rule.reason), "\n".join(lines)]
+    return blocks
+
+
+def given(profile: Profile, values: Mapping[str, object]) -> str:
+    """An example's values as options."""
+    return " ".join(option(profile.field_of[name], value) for name, value in values.items())
 
 
 def by_panel(parameters: Iterable[Any], fields: Profile | None = None) -> Iterator[str]:

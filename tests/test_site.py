@@ -77,6 +77,18 @@ def test_the_reference_names_every_option_of_a_profile(name: str) -> None:
             assert f"`{field.name}`" in text
 
 
+@pytest.mark.parametrize("name", PROFILES)
+def test_every_rule_can_be_linked_to(name: str, place: Path) -> None:
+    page = place / "site" / "reference" / f"{name}-rules.html"
+    text = page.read_text(encoding="utf-8")
+    for rule in PROFILES[name].limits:
+        assert f'id="{rule.id}"' in text
+    for quantity in PROFILES[name].derived:
+        assert not quantity.about or f"<code>{quantity.name}</code>" in text
+    for notice in PROFILES[name].warnings:
+        assert f"<code>{notice.id}</code>" in text
+
+
 def test_the_reference_names_every_command() -> None:
     text = commands()
     assert all(f"\n## {name}\n\n{summary}\n" in text for name, summary in SUMMARIES.items())
