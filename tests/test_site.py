@@ -11,7 +11,7 @@ import pytest
 
 from docs.__main__ import main
 from docs.reference import commands, options
-from docs.staging import DOCS, PAGES, kept
+from docs.staging import DOCS, PAGES, ROOT, kept
 from parsolve.cli.app import SUMMARIES
 from parsolve.constraints import PROFILES
 
@@ -66,6 +66,13 @@ def test_images_of_pages_exist() -> None:
         if page.suffix == ".md":
             targets: list[str] = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text("utf-8"))
             assert [name for name in targets if not (page.parent / name).exists()] == []
+
+
+def test_pages_pin_the_version_that_they_describe() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    texts = [page.read_text("utf-8") for page in kept() if page.suffix == ".md"]
+    pinned = {version for text in texts for version in re.findall(r"parsolve==([\d.]+)", text)}
+    assert pinned == {project["version"]}
 
 
 @pytest.mark.parametrize("name", PROFILES)
