@@ -52,7 +52,6 @@ Nodes = Annotated[
     int | None,
     typer.Option(
         "--nnodes",
-        "--num-nodes",
         metavar="N",
         min=1,
         help="OS nodes of the job, as torchrun takes them; each has --nproc-per-node GPUs.",
@@ -63,7 +62,6 @@ PerNode = Annotated[
     int | None,
     typer.Option(
         "--nproc-per-node",
-        "--nproc_per_node",
         metavar="N",
         min=1,
         help="Processes of each node, one per GPU, as torchrun takes them.",

@@ -20,6 +20,9 @@ from parsolve.constraints.profile import Profile
 ALL = "all"
 """What `parsolve check` takes for every profile at once."""
 
+TORCHRUN = {"nproc_per_node": "nproc-per-node"}
+"""Options that torchrun spells with underscores too."""
+
 GIVEN = "given"
 
 UNSET = "unset"
@@ -47,9 +50,8 @@ def spelled_as_option(profile: Profile, name: str) -> str:
     field = profile.field_of.get(profile.spellings.get(plain, ""))
     if field is not None and field.flag:
         return field.flag
-    return next(
-        (f"no-{field.flag}" for field in profile.fields if _switches_off(field, plain)), name
-    )
+    off = (f"no-{field.flag}" for field in profile.fields if _switches_off(field, plain))
+    return next(off, TORCHRUN.get(plain, name))
 
 
 def _switches_off(field: Field, plain: str) -> bool:
