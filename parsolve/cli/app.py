@@ -71,21 +71,18 @@ FUNCTIONS = {
 
 
 class FieldsCommand(TyperCommand):
-    """A command whose help shows of each switch the side that changes something."""
+    """A command with options made of fields, which help spells out."""
 
     profile: Profile
     """Whose fields are its options."""
+    fields: Sequence[str]
+    """Names of the parameters that stand for fields."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
-        """Help with ``--use-hsdp`` for what is off by default, ``--no-...`` for what is on."""
-        from parsolve.cli.options import switches  # noqa: PLC0415
+        """Help in which every option says its default."""
+        from parsolve.cli.manual import spell_out  # noqa: PLC0415  (only help needs it)
 
-        known = switches(self.profile)
-        for parameter in self.params:
-            if parameter.name in known:
-                on = known[parameter.name]
-                parameter.opts = parameter.secondary_opts if on else parameter.opts
-                parameter.secondary_opts = []
+        spell_out(self.profile, self.get_params(ctx))
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (typer's own)
@@ -178,7 +175,8 @@ class Commands(TyperGroup):
         """The command to run, built from its module."""
         self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
-        used = None if ctx.resilient_parsing else rest  # completion may ask for any option
+        # completion may ask for any option of the profile, as help does
+        used = [*rest, "--help"] if ctx.resilient_parsing else rest
         return name, build(str(name), used) if command is not None else None, rest
 
 
@@ -195,6 +193,7 @@ def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (
     single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)
     command: Any = typer.main.get_command(single)
     command.profile = profile
+    command.fields = getattr(run, "fields", ())
     return command
 
 

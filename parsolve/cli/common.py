@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
-from parsolve.cli import output
+from parsolve.cli import completion, output
 from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
 from parsolve.constraints.fields import Misuse
@@ -52,7 +52,6 @@ Nodes = Annotated[
     int | None,
     typer.Option(
         "--nnodes",
-        "--num-nodes",
         metavar="N",
         min=1,
         help="OS nodes of the job, as torchrun takes them; each has --nproc-per-node GPUs.",
@@ -63,7 +62,6 @@ PerNode = Annotated[
     int | None,
     typer.Option(
         "--nproc-per-node",
-        "--nproc_per_node",
         metavar="N",
         min=1,
         help="Processes of each node, one per GPU, as torchrun takes them.",
@@ -71,7 +69,14 @@ PerNode = Annotated[
     ),
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="Framework whose rules hold.", rich_help_panel=ASK)
+    str,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Framework whose rules hold.",
+        rich_help_panel=ASK,
+        autocompletion=completion.profiles,
+    ),
 ]
 Worlds = Annotated[
     str,
@@ -90,6 +95,7 @@ Model = Annotated[
         help="A model that parsolve models lists, or the path of a config.json in Hugging Face "
         "form, or of the folder that holds it.",
         rich_help_panel="Model",
+        autocompletion=completion.models,
     ),
 ]
 Gpu = Annotated[
@@ -100,6 +106,7 @@ Gpu = Annotated[
         help="GPU, such as h100, a100-40 or gb200: sets its memory as a bound, and the usual "
         "GPUs per node and NVLink domain where they divide the world.",
         rich_help_panel="Cluster",
+        autocompletion=completion.gpus,
     ),
 ]
 Where = Annotated[
@@ -118,6 +125,7 @@ Vary = Annotated[
         metavar="KNOB",
         help="Search this knob too, such as use_hsdp; repeatable. The axes are always searched.",
         rich_help_panel=ASK,
+        autocompletion=completion.knobs,
     ),
 ]
 Timeout = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from parsolve.cli.launching import argument
+from parsolve.cli.launching import argument, text_of
 from parsolve.cli.screen import OPEN, Screen
 from parsolve.cli.table import show_table
 from parsolve.cli.verdicts import show_accepted, show_rejected
@@ -13,7 +13,13 @@ from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Field, Flag
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Accepted, Files, FileSetting, FileVerdict, Rejected
-from parsolve.solver.files.format import Format
+from parsolve.solver.files.format import (
+    ENVIRONMENT,
+    GPUS_PER_NODE,
+    NODES,
+    WORLD,
+    Format,
+)
 from parsolve.solver.files.formats import FORMATS
 
 
@@ -102,8 +108,8 @@ def show_settings(screen: Screen, verdict: FileVerdict) -> None:
     written = [each for each in verdict.settings if each.line is not None]
     kept = [each for each in written if each.of not in verdict.overridden]
     if kept:
-        format_ = format_of(verdict)
-        screen.entry("read", ", ".join(f"{_setting(format_, each)} ({each.line})" for each in kept))
+        said = (f"{_setting(verdict, each)} ({each.line})" for each in kept)
+        screen.entry("read", ", ".join(said))
     if replaced := [each for each in written if each.of in verdict.overridden]:
         words = ", ".join(_placed(each.key, each.line) for each in replaced)
         screen.entry("replaced", f"{words}: by what the command line says")
@@ -113,19 +119,23 @@ def show_settings(screen: Screen, verdict: FileVerdict) -> None:
         screen.entry("unsaid", f"{words}: what leaving it out means")
 
 
-def _setting(format_: Format, setting: FileSetting) -> str:
-    key, value = setting.key, setting.value
+CLUSTER_WORDS = {NODES: "{} nodes", GPUS_PER_NODE: "{} GPUs per node", WORLD: "{} GPUs"}
+
+
+def _setting(verdict: FileVerdict, setting: FileSetting) -> str:
+    """A setting in the words of the file."""
+    key, value, format_ = setting.key, setting.value, format_of(verdict)
+    if setting.of in CLUSTER_WORDS:
+        return CLUSTER_WORDS[setting.of].format(value)
+    if setting.of not in format_.profile.field_of:
+        return f"{key} {text_of(value)}"
     known = format_.key(key)
     if known is None or known.of != setting.of:  # what several keys say together
-        key = f"{key}: {setting.of} ="
-    match value:
-        case bool():
-            text = str(value).lower()
-        case list() | tuple():
-            text = ",".join(map(str, value))
-        case _:
-            text = str(value)
-    return f"{key} {text}"
+        return f"{setting.of} = {text_of(value)} by {key}"
+    if key.startswith(ENVIRONMENT):
+        return f"{key.removeprefix(ENVIRONMENT)}={value}"
+    words, _ = vocabulary(verdict)
+    return words(format_.profile.field_of[setting.of], value) or f"{key} {text_of(value)}"
 
 
 def show_ignored(screen: Screen, verdict: FileVerdict) -> None:

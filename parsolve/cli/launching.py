@@ -20,7 +20,8 @@ MACHINES = "--machine_rank RANK --main_process_ip HOST --main_process_port PORT 
 """What accelerate asks for beside its file where there are several machines."""
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
+    """A value as one word of a command line."""
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -39,7 +40,7 @@ def argument(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
             words = value if field.separator == "," else (field.written(value),)
             return f" --{field.launch} {' '.join(quote(str(word)) for word in words)}"
         case _ if field.launch:
-            return f" --{field.launch} {quote(_text(value))}"
+            return f" --{field.launch} {quote(text_of(value))}"
         case _:
             return ""
 
@@ -105,7 +106,7 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
     words = launch_words(profile, config)
     line = launch_line(profile, config, derived, "".join(words.arguments))
     has_arguments = any(field.launch for field in profile.fields)
-    unsaid = [f"{name} = {_text(value)}" for name, value in words.unsaid.items()]
+    unsaid = [f"{name} = {text_of(value)}" for name, value in words.unsaid.items()]
     how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
     rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
     return f"{''.join(f'{each} ' for each in words.environment)}{line}{rest}"

@@ -227,7 +227,10 @@ def _nearest(config: Config, changes: list[Change]) -> tuple[Mapping[str, object
 
     def given_up(change: Change) -> int:
         axes = config.profile.axes
-        return sum(name in axes and value == 1 < config[name] for name, value in change.items())
+        return sum(
+            name in axes and value == 1 < (config[name] or 1)  # an unset axis is none to give up
+            for name, value in change.items()
+        )
 
     fewest = min(map(given_up, changes), default=0)
     effective = effective_values(config)

@@ -27,10 +27,11 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
+from parsolve.cli.completion import offers
 from parsolve.cli.exporting import ExportName, ExportTo, check_options
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
 from parsolve.cli.output import OutputFile, check_writable
-from parsolve.constraints import DEFAULT_PROFILE
+from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.files.cluster import Cluster
 
@@ -68,6 +69,7 @@ def check(
             metavar="N",
             help="World size: GPUs in the job, one rank each.",
             rich_help_panel="Cluster",
+            show_default="none; needed without --jsonl",
         ),
     ] = None,
     nodes: Nodes = None,
@@ -76,9 +78,11 @@ def check(
         str | None,
         typer.Option(
             "--profile",
-            help="Framework whose rules hold; all gives the verdict of every one. (default: halo; "
-            "the file's own, where FILE is given)",
+            metavar="NAME",
+            help="Framework whose rules hold; all gives the verdict of every one.",
             rich_help_panel=ASK,
+            autocompletion=offers(lambda _: (*PROFILES, ALL)),
+            show_default="halo; the file's own, where FILE is given",
         ),
     ] = None,
     model: Model = None,
@@ -100,8 +104,8 @@ def check(
             min=0,
             metavar="N",
             rich_help_panel=OUTPUT,
-            help="Show at most so many of the nearest valid alternatives. "
-            "(default: 6; 0 with --jsonl, to keep up with the stream)",
+            help="Show at most so many of the nearest valid alternatives.",
+            show_default="6; 0 with --jsonl, to keep up with the stream",
         ),
     ] = None,
     format: Annotated[  # noqa: A002

@@ -19,6 +19,9 @@ WORLD = "cluster.world_size"
 CLUSTER = (NODES, GPUS_PER_NODE, WORLD)
 """What a key may say of the cluster: OS nodes, GPUs of each, GPUs in all."""
 
+ENVIRONMENT = "env."
+"""How the keys of what stands in the environment begin."""
+
 MODEL = "model"
 """What a key may say beside: the name of a model."""
 
@@ -250,7 +253,7 @@ def _of_command_line(profile: Profile) -> Iterator[Key]:
                         path = option.removeprefix("--")
                         yield Key(path=path, of=each.name, values=switch(on=label, off=OFF))
             case Size(env=str(name)) if name:
-                yield Key(path=f"env.{name}", of=each.name)
+                yield Key(path=f"{ENVIRONMENT}{name}", of=each.name)
 
 
 def plain(path: str) -> str:

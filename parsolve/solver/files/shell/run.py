@@ -29,6 +29,9 @@ from parsolve.solver.files.shell.words import Words
 
 _SHELLS = ("bash", "sh", "zsh", "dash")
 _TESTS = ("test_command", "negated_command")
+_STATEMENT = 8
+"""What a statement takes, in the units of `MOST_WORK`."""
+
 _SLURM = {
     "--nodes": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
     "-N": ("SLURM_NNODES", "SLURM_JOB_NUM_NODES"),
@@ -120,7 +123,7 @@ class Run:
 
     def _statement(self, node: Node) -> None:
         place = self.frame.source.place(node)
-        self.variables.spend(1, place)
+        self.variables.spend(_STATEMENT, place)
         if self.depth > DEEPEST:
             raise self.frame.source.problem(place, f"nested more than {DEEPEST} levels deep")
         self.depth += 1
@@ -402,6 +405,14 @@ class Run:
     def _command(self, node: Node, more: list[Node]) -> None:
         place = self.frame.source.place(node)
         assignments = [c for c in node.named_children if c.type == "variable_assignment"]
+        if any(self.frame.source.line_ends_after(each) for each in assignments):
+            # `A=1 B=2` on a line of its own, which the grammar puts in front of the next command
+            last = max(
+                i for i, each in enumerate(assignments) if self.frame.source.line_ends_after(each)
+            )
+            for assignment in assignments[: last + 1]:
+                self._assign(assignment)
+            assignments = assignments[last + 1 :]
         rest = [
             child
             for child in node.named_children

@@ -11,15 +11,21 @@ from functools import cached_property
 from tree_sitter import Language, Node, Parser
 from tree_sitter_bash import language
 
-from parsolve.solver.files.document import LARGEST_FILE, FileProblem, Place
+from parsolve.solver.files.document import FileProblem, Place
 
-MOST_SECONDS = 5.0
+LARGEST_SCRIPT = 2**17
+"""Bytes; launch scripts have some thousands."""
+
+MOST_SECONDS = 2.0
 """A parser of ambiguous languages can take long over nonsense; scripts take milliseconds."""
 
 MOST_BRACKETS = 64
 """Brackets open at once in one command, from where on the parser slows down and fills memory."""
 
-_CHUNK = 2**14
+MOST_PIPES = 64
+"""Pipes in one command; the parser dies of twenty thousand that lead nowhere."""
+
+_CHUNK = 2**11
 
 _TAIL = 0x80
 """What the upper two bits say of a byte that is not the first of its character."""
@@ -54,6 +60,11 @@ class Source:
         """Whether what is in it has places of its own."""
         return self.at is None or self.whole
 
+    def line_ends_after(self, node: Node) -> bool:
+        """Whether the line, and no backslash continues it, ends behind a node."""
+        follows = re.compile(rb"[ \t]*(#|\n)").match(self.data, node.end_byte)
+        return follows is not None
+
     def end(self, node: Node) -> Place:
         """Where a node has ended."""
         if not self.spread:
@@ -81,16 +92,19 @@ class Source:
     def tree(self) -> Node:
         """The tree. Raises `FileProblem` where the text is no shell, too large, too nested."""
         start = self.at or Place(1, 1)
-        if len(self.data) > LARGEST_FILE:
-            raise self.problem(start, f"larger than {LARGEST_FILE:,} bytes")
+        if len(self.data) > LARGEST_SCRIPT:
+            raise self.problem(
+                start, f"larger than {LARGEST_SCRIPT:,} bytes, which no launch script is"
+            )
         if (at := self.data.find(b"\0")) >= 0:
             row = self.data.count(b"\n", 0, at)
             column = at - (self.data.rfind(b"\n", 0, at) + 1)
             raise self.problem(self._at(row, column), "a NUL byte: this is no text file")
         self._refuse_deep_nesting(start)
+        self._refuse_long_pipes(start)
         deadline = time.monotonic() + MOST_SECONDS
         try:
-            tree = Parser(Language(language())).parse(
+            Parser(Language(language())).parse(
                 lambda offset, _: self.data[offset : offset + _CHUNK],
                 progress_callback=lambda *_: time.monotonic() > deadline,
             )
@@ -100,6 +114,7 @@ class Source:
                 " give the launch command alone"
             )
             raise self.problem(start, message) from None
+        tree = Parser(Language(language())).parse(self.data)  # whose nodes know their text
         if tree.root_node.has_error:
             raise self._syntax_problem(tree.root_node)
         return tree.root_node
@@ -111,6 +126,11 @@ class Source:
             if depth > MOST_BRACKETS:
                 raise self.problem(start, f"more than {MOST_BRACKETS} brackets are open at once")
 
+    def _refuse_long_pipes(self, start: Place) -> None:
+        for line in re.split(rb"(?<=[^|\s])[ \t]*\n", self.data):
+            if line.count(b"|") > MOST_PIPES:
+                raise self.problem(start, f"more than {MOST_PIPES} pipes in one command")
+
     def _syntax_problem(self, root: Node) -> FileProblem:
         node = next(_errors(root))
         place = self.place(node)
@@ -120,6 +140,11 @@ class Source:
         if node.is_missing:
             return self.problem(place, f"{node.type!r} is missing here, or before it")
         written = " ".join(text_of(node).split())[:40]
+        space = text_of(node)[: -len(text_of(node).lstrip()) or None]
+        if space and not space.strip(" \t"):
+            place = Place(place.line, place.column + len(space))
+        if written[:1] in {'"', "'"} and written.count(written[0]) % 2:
+            return self.problem(place, f"the quote {written[0]} is never closed")
         return self.problem(place, f"this is not understood as shell: {written}")
 
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from parsolve.solver.files.document import FileProblem, Place
 
-MOST_WORK = 2**22
+MOST_WORK = 2**17
 """Characters, words and steps that reading a script may take: variables that double grow fast."""
 
 
