@@ -1,0 +1,75 @@
+"""``parsolve advise``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from parsolve.cli.common import (
+    ASK,
+    AnswerFormat,
+    Format,
+    Gpu,
+    Model,
+    ProfileName,
+    Timeout,
+    finish,
+    gathered,
+    one_world,
+    reports_misuse,
+    time_limit,
+)
+from parsolve.cli.options import profile_named, takes_fields
+from parsolve.constraints import DEFAULT_PROFILE
+
+
+class SymptomOption(StrEnum):
+    """What hurts."""
+
+    OOM = "oom"
+    SLOW = "slow"
+    BUBBLES = "bubbles"
+    LONG_CONTEXT = "long-context"
+    IMBALANCE = "imbalance"
+
+
+@takes_fields
+@reports_misuse
+def advise(
+    given: Mapping[str, object],
+    world: Annotated[
+        str,
+        typer.Option(
+            "--world",
+            metavar="N",
+            help="World size: GPUs in the job, one rank each.",
+            rich_help_panel="Cluster",
+        ),
+    ],
+    profile: ProfileName = DEFAULT_PROFILE,
+    model: Model = None,
+    gpu: Gpu = None,
+    symptom: Annotated[
+        SymptomOption | None,
+        typer.Option(
+            "--symptom",
+            help="What hurts: what lies behind it in numbers, and what relieves it.",
+            rich_help_panel=ASK,
+        ),
+    ] = None,
+    timeout: Timeout = None,
+    format: AnswerFormat = Format.TEXT,  # noqa: A002
+) -> None:
+    """Run ``parsolve advise``."""
+    from parsolve.solver.advise.advise import advise as advice  # noqa: PLC0415
+    from parsolve.solver.advise.question import climb_of  # noqa: PLC0415
+
+    chosen = profile_named(profile)
+    size = one_world(world, "advise")
+    facts = gathered(chosen, given, model, gpu, [size], needs_size=True)
+    climb = climb_of(chosen, {chosen.world: size, **facts})
+    hurts = None if symptom is None else symptom.value
+    finish(advice(climb, symptom=hurts, deadline=time_limit(timeout)), format)
