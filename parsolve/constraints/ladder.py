@@ -97,18 +97,40 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Symptom:
-    """What hurts, the quantity that measures it (less is better), and what to turn.
+class Turn:
+    """A knob off the ladder that a symptom turns, with ``beside`` set too.
 
-    ``shows`` are the quantities to look at first. ``turns`` are fields whose single changes are
-    tried beside the ladder's own, in the order in which they are to be reached for.
+    ``values`` are those that are tried; else ``times`` so many times the quantity ``of``; else
+    every value that a search tries. ``where`` is when turning it means something.
+    """
+
+    knob: Knob
+    beside: Settings = ()
+    values: tuple[object, ...] = ()
+    times: tuple[int, ...] = ()
+    of: str = ""
+    where: Formula = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Symptom:
+    """What hurts, the quantity that measures it, and what to turn.
+
+    The measure should fall, or rise where ``rises``. ``shows`` are quantities to look at beside
+    it. ``turns`` come first, then rungs climbed (``climbs``) or stepped down from (``descends``).
+    Where ``absent`` holds there is nothing to relieve, as ``otherwise`` says.
     """
 
     name: SymptomName
     about: str
     measure: str
+    absent: Formula
+    otherwise: str
+    rises: bool = False
     shows: tuple[str, ...] = ()
-    turns: tuple[Knob, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    climbs: bool = False
+    descends: bool = False
     hints: tuple[Hint, ...] = ()
 
 
@@ -117,10 +139,12 @@ class Ladder:
     """The rungs of a profile, its anti-patterns and symptoms.
 
     ``base`` names what a configuration without any rung is. ``ground`` are values of the
-    ladder's fields there, where they are not the fields' defaults.
+    ladder's fields there, where they are not the fields' defaults. ``length`` is the field of the
+    tokens per sequence.
     """
 
     base: str
+    length: Size
     source: Source
     rungs: tuple[Rung, ...]
     ground: Settings = ()

@@ -702,12 +702,13 @@ class AntiPatternFound:
 class Standing:
     """How a stated configuration stands on the ladder.
 
-    ``violated`` are rules that refuse it. ``needless`` are steps down from a rung that it uses
-    after which it still fits, each alone.
+    ``numbers`` measure what its rungs cost. ``violated`` are rules that refuse it. ``needless`` are
+    steps down from a rung that it uses after which it still fits and costs less, each alone.
     """
 
     config: Fields
     memory: Usage | None = None
+    numbers: Fields
     violated: tuple[str, ...]
     anti_patterns: tuple[AntiPatternFound, ...]
     needless: tuple[Move, ...]
@@ -734,15 +735,30 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AdviceCheck:
+    """What to do before the next primitive is stacked, and ``how``.
+
+    ``split`` and ``unsplit`` are the two runs of the same few ``layers`` that must agree; they are
+    absent where no such run fits one GPU, or the check needs none.
+    """
+
+    check: Literal["same-step", "measure"]
+    how: str
+    layers: int | None = None
+    split: Solution | None = None
+    unsplit: Solution | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
     """The simplest configuration of a ladder that is valid and fits, and the climb to it.
 
     ``status``: ``advised`` where something fits as the ladder is meant to be climbed;
     ``outside-guide`` where something fits only if rungs are used where they are not meant to be;
     ``nothing-fits``. ``order`` says what simplest means, ``config`` what was stated. ``advised`` is
-    the configuration, ``memory`` its account, ``anti_patterns`` what even it does. ``current`` is
-    there where any of the ladder's fields was stated. ``checks`` are what to do before the next
-    primitive is stacked.
+    the configuration, ``memory`` its account, ``anti_patterns`` what even it does; where nothing
+    fits, ``memory`` is the least, and ``enough`` the fewest GPUs, among doublings of the world,
+    with which something fits. ``current`` is there where any of the ladder's fields was stated.
     """
 
     profile: str
@@ -755,7 +771,8 @@ class Advice:
     anti_patterns: tuple[AntiPatternFound, ...] = ()
     current: Standing | None = None
     diagnosis: Diagnosis | None = None
-    checks: tuple[str, ...] = ()
+    enough: int | None = None
+    checks: tuple[AdviceCheck, ...] = ()
     certificate: Certificate
     warnings: tuple[Caution, ...] = ()
     answer: Literal["advice"] = "advice"

@@ -24,6 +24,7 @@ from parsolve.cli.common import (
 )
 from parsolve.cli.options import profile_named, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
+from parsolve.constraints.ladder import SymptomName
 
 
 class SymptomOption(StrEnum):
@@ -69,7 +70,18 @@ def advise(
 
     chosen = profile_named(profile)
     size = one_world(world, "advise")
-    facts = gathered(chosen, given, model, gpu, [size], needs_size=True)
-    climb = climb_of(chosen, {chosen.world: size, **facts})
-    hurts = None if symptom is None else symptom.value
+
+    def stated(changes: Mapping[str, object]) -> dict[str, object]:
+        said = {**given, **changes}
+        return {
+            chosen.world: size,
+            **gathered(chosen, said, model, gpu, [size], needs_size=True),
+        }
+
+    climb = climb_of(
+        chosen,
+        stated({}),
+        None if model is None else lambda changes: chosen.config(stated(changes)),
+    )
+    hurts: SymptomName | None = None if symptom is None else symptom.value
     finish(advice(climb, symptom=hurts, deadline=time_limit(timeout)), format)

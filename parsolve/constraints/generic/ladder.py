@@ -9,8 +9,9 @@ from parsolve.constraints.anti_patterns import (
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
-from parsolve.constraints.ladder import Ladder, Rung
+from parsolve.constraints.ladder import Ladder, Rung, Turn
 from parsolve.constraints.rule import Source
+from parsolve.constraints.symptoms import symptoms
 
 RUNGS = (
     Rung(
@@ -87,6 +88,7 @@ RUNGS = (
 LADDER = Ladder(
     base="DP",
     source=Source("curryTrain, stage4-parallel-primitive-intro", "the decision ladder"),
+    length=f.seq_length,
     rungs=RUNGS,
     ground=((f.zero_stage, "0"),),
     anti_patterns=anti_patterns(
@@ -107,5 +109,34 @@ LADDER = Ladder(
             zero=f.zero_stage != "0",
             whole=f.zero_stage != "3",
         )
+    ),
+    symptoms=symptoms(
+        pp=f.pp_size,
+        is_moe=q.is_moe,
+        smaller_batch=(Turn(knob=f.micro_batch),),
+        more_microbatches=(
+            Turn(knob=f.requested_global_batch, times=(2, 4, 8), of="global_batch"),
+        ),
+        states=(
+            Turn(knob=f.reshard_after_forward, where=f.zero_stage == "3"),
+            Turn(knob=f.optimizer_offload),
+        ),
+        activations=(
+            Turn(knob=f.attention),
+            Turn(knob=f.fused_linear_cross_entropy),
+            Turn(knob=f.sequence_parallel),
+        ),
+        traffic=(
+            Turn(knob=f.reshard_after_forward, where=f.zero_stage == "3"),
+            Turn(knob=f.cp_kind),
+        ),
+        interleaving=(
+            Turn(
+                knob=f.virtual_stages,
+                beside=((f.pp_schedule, "interleaved"),),
+                values=(2, 3, 4, 6, 8),
+            ),
+        ),
+        hints={},
     ),
 )

@@ -10,8 +10,9 @@ from parsolve.constraints.formula import Const
 from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
-from parsolve.constraints.ladder import Ladder, Rung
+from parsolve.constraints.ladder import Hint, Ladder, Rung, Turn
 from parsolve.constraints.rule import Source
+from parsolve.constraints.symptoms import symptoms
 
 RUNGS = (
     Rung(
@@ -70,6 +71,7 @@ RUNGS = (
 LADDER = Ladder(
     base="FSDP2 (ZeRO-2)",
     source=Source("halo, parallelism skill", "how to pick a mode"),
+    length=f.max_length,
     rungs=RUNGS,
     anti_patterns=anti_patterns(
         Shape(
@@ -88,5 +90,23 @@ LADDER = Ladder(
             shards=q.fsdp_width,
             zero=f.fsdp_reshard_after_forward,
         )
+    ),
+    symptoms=symptoms(
+        pp=f.pp_size,
+        is_moe=q.is_moe,
+        smaller_batch=(Turn(knob=f.per_device_train_batch_size),),
+        more_microbatches=(),
+        states=(Turn(knob=f.fsdp_defer_grad_sync),),
+        activations=(Turn(knob=f.fused_linear_cross_entropy),),
+        traffic=(Turn(knob=f.fsdp_defer_grad_sync), Turn(knob=f.use_hsdp)),
+        hints={
+            "imbalance": (
+                Hint(
+                    words="balance the router: --moe_balancing bias, or aux_loss with a positive "
+                    "coefficient",
+                    when=f.moe_balancing == "none",
+                ),
+            ),
+        },
     ),
 )

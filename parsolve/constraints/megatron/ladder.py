@@ -7,10 +7,11 @@ from parsolve.constraints.anti_patterns import (
     within_domain,
 )
 from parsolve.constraints.formula import all_of
-from parsolve.constraints.ladder import Ladder, Rung, Settings
+from parsolve.constraints.ladder import Hint, Ladder, Rung, Settings, Turn
 from parsolve.constraints.megatron import fields as f
 from parsolve.constraints.megatron import quantities as q
 from parsolve.constraints.rule import Source
+from parsolve.constraints.symptoms import symptoms
 
 
 def _fsdp(strategy: str) -> Settings:
@@ -108,6 +109,7 @@ RUNGS = (
 LADDER = Ladder(
     base="DP",
     source=Source("curryTrain, stage4-parallel-primitive-intro", "the decision ladder"),
+    length=f.seq_length,
     rungs=RUNGS,
     ground=((f.expert_tp_size, 1),),
     anti_patterns=anti_patterns(
@@ -128,5 +130,49 @@ LADDER = Ladder(
             zero=q.distributed_optimizer,
             whole=all_of(~q.distributed_optimizer, ~f.torch_fsdp2),
         )
+    ),
+    symptoms=symptoms(
+        pp=f.pp_size,
+        is_moe=q.is_moe,
+        smaller_batch=(Turn(knob=f.micro_batch),),
+        more_microbatches=(
+            Turn(knob=f.requested_global_batch, times=(2, 4, 8), of="global_batch"),
+        ),
+        states=(Turn(knob=f.optimizer_offload),),
+        activations=(
+            Turn(knob=f.sequence_parallel),
+            Turn(knob=f.distribute_saved_activations),
+        ),
+        traffic=(),
+        interleaving=(Turn(knob=f.virtual_stages),),
+        hints={
+            "slow": (
+                Hint(
+                    words="hide it: --overlap-grad-reduce --overlap-param-gather",
+                    when=all_of(q.distributed_optimizer, ~f.overlap_grad_reduce),
+                ),
+                Hint(
+                    words="hide it: --tp-comm-overlap",
+                    when=all_of(f.tp_size > 1, ~f.tp_comm_overlap),
+                ),
+                Hint(
+                    words="hide it: --overlap-moe-expert-parallel-comm",
+                    when=all_of(f.ep_size > 1, ~f.overlap_ep),
+                ),
+            ),
+            "imbalance": (
+                Hint(
+                    words="balance the router: --moe-router-load-balancing-type aux_loss "
+                    "--moe-aux-loss-coeff 0.01",
+                    when=f.load_balancing == "none",
+                ),
+                Hint(words="drop what overflows: --moe-expert-capacity-factor"),
+                Hint(
+                    words="dispatch whole groups at once: --moe-token-dispatcher-type alltoall or "
+                    "flex",
+                    when=f.dispatcher == "allgather",
+                ),
+            ),
+        },
     ),
 )

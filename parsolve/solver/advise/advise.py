@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
+from typing import Literal, TypeAlias
 
 from parsolve.constraints.fields import gib
 from parsolve.constraints.ladder import Rung, SymptomName
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.advise.checks import checks
-from parsolve.solver.advise.climb import Step, step, steps
+from parsolve.solver.advise.climb import Step, something_fits, step, steps
 from parsolve.solver.advise.question import Climb
 from parsolve.solver.advise.standing import (
     anti_patterns,
-    is_valid,
     numbers,
+    refusals,
     standing,
     total,
+    uses,
 )
 from parsolve.solver.advise.symptoms import diagnosis, instead
 from parsolve.solver.answer import Advice, Certificate, Fields, LadderRung, Solution, Undecided
@@ -25,6 +28,12 @@ from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.memory import usage
 from parsolve.solver.query import assumptions
 from parsolve.solver.solve import certificate, whole
+
+MOST_DOUBLINGS = 6
+"""How often the world is doubled where nothing fits, to say how many GPUs would do."""
+
+Status: TypeAlias = Literal["advised", "outside-guide", "nothing-fits"]
+State: TypeAlias = Literal["over", "fits", "idle", "impossible", "unneeded"]
 
 
 def advise(
@@ -39,32 +48,49 @@ def advise(
         beyond = None
         if last.simplest is None:
             beyond = step(climb, climb.rungs, deadline, guided=False)
-        top = last if beyond is None or beyond.simplest is None else beyond
-        proof = _certificate(climb, beyond or last, deadline)
+        top = beyond or last
+        proof = _certificate(top, deadline)
+        enough = _enough(climb, deadline) if top.valid and top.simplest is None else None
     except TimedOut:
         return _undecided(climb, climbed, f"the time limit of {deadline.seconds:g} s passed")
     if proof.status != "proved":
         return _undecided(climb, climbed, "Z3 did not decide whether the climb missed anything")
     advised = top.simplest
-    status = "advised" if last.simplest else "outside-guide" if advised else "nothing-fits"
-    looked_at = climb.config if not climb.given.isdisjoint(climb.moved) else advised or climb.plain
+    shown = advised or top.least
+    stated = climb.is_stated or advised is None
+    looked_at = climb.config if stated else advised
+    assert looked_at is not None  # noqa: S101  (one of the two)
     return Advice(
         profile=climb.profile.name,
-        status=status,  # type: ignore[arg-type]  # a conditional of three literals
+        status=_status(last, advised),
         config=Fields(climb.config.as_dict()),
         order=tuple(f"least {rung.name}" for rung in reversed(climb.rungs)),
         rungs=_told(climb, climbed),
         advised=None if advised is None else _solution(advised),
-        memory=usage(advised or top.least or climb.plain),
+        memory=None if shown is None else usage(shown),
         anti_patterns=() if advised is None else anti_patterns(advised),
         current=standing(climb),
         diagnosis=None
         if symptom is None
-        else diagnosis(climb, looked_at, symptom, of_advised=looked_at is not climb.config),
+        else diagnosis(climb, looked_at, symptom, of_advised=not stated),
+        enough=enough,
         checks=() if advised is None else checks(climb, advised),
         certificate=proof,
-        warnings=(*assumptions(top.query), *cautions(advised or climb.plain)),
+        warnings=(*assumptions(top.query), *cautions(shown or climb.plain)),
     )
+
+
+def _status(last: Step, advised: Config | None) -> Status:
+    if last.simplest is not None:
+        return "advised"
+    return "nothing-fits" if advised is None else "outside-guide"
+
+
+def _enough(climb: Climb, deadline: Deadline) -> int | None:
+    """The fewest GPUs, among doublings of the world, on which something fits."""
+    world: int = climb.config[climb.profile.world]
+    larger = (world * 2**doubled for doubled in range(1, MOST_DOUBLINGS + 1))
+    return next((size for size in larger if something_fits(climb.on(size), deadline)), None)
 
 
 def _solution(config: Config) -> Solution:
@@ -78,7 +104,7 @@ def _solution(config: Config) -> Solution:
     )
 
 
-def _certificate(climb: Climb, top: Step, deadline: Deadline) -> Certificate:
+def _certificate(top: Step, deadline: Deadline) -> Certificate:
     """Z3 on the widest question that was asked: the others ask for a part of it."""
     started = time.monotonic()
     proved, _ = whole(top.query.narrow, deadline)
@@ -123,10 +149,10 @@ def _told(climb: Climb, climbed: Sequence[Step]) -> tuple[LadderRung, ...]:
     return tuple(told)
 
 
-def _bare(rung: Rung, state: str, why: str) -> LadderRung:
+def _bare(rung: Rung, state: State, why: str) -> LadderRung:
     return LadderRung(
         rung=rung.name,
-        state=state,  # type: ignore[arg-type]  # one of its literals
+        state=state,
         about=rung.about,
         cost=rung.cost,
         why=why,
@@ -143,40 +169,23 @@ def _forbidden(profile: Profile, rung: Rung) -> str:
 def _climbed(climb: Climb, climbed: Sequence[Step], index: int) -> LadderRung:
     found, below = climbed[index], climbed[index - 1] if index else None
     rung, best = found.rung, found.best
-    name = _name(climb, rung)
-    about = "no primitive beyond this" if rung is None else rung.about
-    cost = "gradients are reduced once per step" if rung is None else rung.cost
+    told = partial(
+        LadderRung,
+        rung=_name(climb, rung),
+        about="no primitive beyond data parallelism" if rung is None else rung.about,
+        cost="gradients are reduced once per step" if rung is None else rung.cost,
+    )
     if best is None:
-        return LadderRung(
-            rung=name,
-            state="idle",
-            about=about,
-            cost=cost,
-            why=_why_none(climb.plain),
-            valid=found.valid,
-            fitting=0,
-        )
-    names = ("comm_volume_dp",) if rung is None else rung.numbers
-    before = None if below is None else below.best
+        return told(state="idle", why=_refused(climb.plain), valid=0, fitting=0)
     if rung is not None and not found.using:
-        return LadderRung(
-            rung=name,
-            state="idle",
-            about=about,
-            cost=cost,
-            why=_why_unused(climb, rung, best),
-            valid=found.valid,
-            fitting=found.fitting,
-        )
-    size = total(best)
-    return LadderRung(
-        rung=name,
+        return told(state="idle", why=_why_unused(climb, rung, best))
+    before = None if below is None else below.best
+    names = ("comm_volume_dp",) if rung is None else rung.numbers
+    return told(
         state="over" if found.simplest is None else "fits",
-        about=about,
-        cost=cost,
         why=_why(climb, found),
-        settings=Fields({n: best[n] for n in climb.offered if best[n] != climb.ladder.start[n]}),
-        memory=size,
+        settings=Fields(climb.settings(best)),
+        memory=total(best),
         before=None if before is None else total(before),
         numbers=numbers(best, names),
         numbers_before=None if before is None else numbers(before, names),
@@ -189,27 +198,25 @@ def _climbed(climb: Climb, climbed: Sequence[Step], index: int) -> LadderRung:
 def _why(climb: Climb, found: Step) -> str:
     best = found.best
     size = None if best is None else total(best)
-    if size is None:
+    if best is None or size is None:
         return "its memory is not known"
     if found.simplest is not None:
         return f"{gib(climb.limit - size)} to spare"
-    return f"{gib(size - climb.limit)} too much at best"
+    helps = found.rung is None or uses(best, found.rung)
+    over = f"{gib(size - climb.limit)} too much at best"
+    return over if helps else f"{over}, and that without it"
 
 
-def _why_none(config: Config) -> str:
-    profile = config.profile
-    rules = ", ".join(profile.limits[index].id for index in profile.violated(config.values))
-    return f"refused by {rules}"
+def _refused(config: Config) -> str:
+    return f"refused by {', '.join(refusals(config))}"
 
 
 def _why_unused(climb: Climb, rung: Rung, best: Config) -> str:
-    """Why no valid configuration uses a rung: the guide, or the rules that refuse its first step."""
+    """Why nothing valid uses a rung: the guide, or the rules that refuse its first step."""
     profile = climb.profile
     settings = dict(climb.ladder.settings(rung, rung))
     if rung.size is not None:
         world: int = best[profile.world]
         settings[rung.size.name] = next((n for n in range(2, world + 1) if world % n == 0), 2)
     tried = best.replaced(settings)
-    if not is_valid(tried):
-        return _why_none(tried)
-    return rung.need or "no valid configuration uses it"
+    return _refused(tried) if refusals(tried) else rung.need or "no valid configuration uses it"

@@ -2,18 +2,102 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Config
 from parsolve.solver.advise.question import Climb
+from parsolve.solver.advise.standing import is_valid, total
+from parsolve.solver.answer import AdviceCheck, Fields, Solution
+
+LAYERS, MOE = "num_hidden_layers", "num_moe_layers"
+
+FEWEST = 2
+"""Layers of the smallest model that is compared: what one layer hands to the next counts."""
+
+LONGEST = 4096
+"""Tokens of the longest sequences that are compared."""
+
+FP32_GROWS = 2
+"""How many times as large activations may be in fp32 as in bf16."""
+
+SAME_STEP = (
+    "run one step of both, in fp32 and without dropout, from one checkpoint and on the same "
+    "samples; with their losses and gradient norms as fp32 tensors, "
+    "torch.testing.assert_close(split, unsplit) must pass at its defaults for fp32 "
+    "(rtol 1.3e-6, atol 1e-5): what differs by more is no rounding"
+)
+MEASURE = (
+    "compare the peak memory and the time of a step with those from before the change; stack the "
+    "next primitive only if this one brought what the climb says of it"
+)
 
 
-def checks(climb: Climb, advised: Config) -> tuple[str, ...]:
+def checks(climb: Climb, advised: Config) -> tuple[AdviceCheck, ...]:
     """Two checks: the same step as an unsplit run, and what the change was meant to bring."""
-    del climb, advised
-    return (
-        "same step: run one step of this configuration and one of an unsplit run (every rung off, "
-        "one GPU, fewer layers if it must fit), both in fp32 without dropout, from one checkpoint, "
-        "on the same samples; loss and gradient norm must be equal within fp32 noise: "
-        "torch.testing.assert_close of the two as fp32 tensors (rtol 1.3e-6, atol 1e-5)",
-        "measure: compare peak memory and step time with those before the change, and stack the "
-        "next primitive only if this one brought what it was meant to",
+    measure = AdviceCheck(check="measure", how=MEASURE)
+    pair = next(_pairs(climb, advised), None)
+    if pair is None:
+        return (AdviceCheck(check="same-step", how=SAME_STEP), measure)
+    split, unsplit = pair
+    same = AdviceCheck(
+        check="same-step",
+        how=SAME_STEP,
+        layers=split[LAYERS],
+        split=_solution(split),
+        unsplit=_solution(unsplit),
     )
+    return (same, measure)
+
+
+def _solution(config: Config) -> Solution:
+    described = config.profile.described(config.values)
+    return Solution(config=Fields(config.as_dict()), derived=Fields(described))
+
+
+def _pairs(climb: Climb, advised: Config) -> Iterator[tuple[Config, Config]]:
+    """The advised configuration and an unsplit one, of as few layers as it can have.
+
+    The unsplit one fits one GPU in fp32, its sequences cut to `LONGEST`.
+    """
+    layers: int = advised[LAYERS]
+    length = climb.ladder.length.name
+    advised = advised.replaced({length: min(advised[length] or LONGEST, LONGEST)})
+    for fewer in range(min(FEWEST, layers), layers + 1):
+        split = advised if fewer == layers else _with_layers(climb, advised, fewer)
+        if split is None or not is_valid(split) or bool(split[MOE]) != bool(advised[MOE]):
+            continue
+        unsplit = _unsplit(climb, split)
+        size = total(unsplit)
+        if size is not None and size * FP32_GROWS > climb.limit:
+            return
+        if is_valid(unsplit) and size is not None:
+            yield split, unsplit
+
+
+def _with_layers(climb: Climb, advised: Config, layers: int) -> Config | None:
+    """The same with so many layers, or None where the model cannot have them."""
+    if climb.changed is None:
+        return None
+    try:
+        changed = climb.changed({LAYERS: layers})
+    except Misuse:
+        return None
+    same = (*climb.offered, climb.ladder.length.name)
+    return changed.replaced({name: advised[name] for name in same})
+
+
+def _unsplit(climb: Climb, split: Config) -> Config:
+    """On one GPU, every rung off: what is left of its batch is accumulated."""
+    profile = climb.profile
+    start = {name: climb.ladder.start[name] for name in climb.offered}
+    one = {
+        profile.world: 1,
+        profile.node: 0 if split[profile.node] == 0 else 1,
+        profile.domain: 0,
+    }
+    batch = profile.derive(split.values).get("global_batch")
+    asked = (
+        {"requested_global_batch": batch} if "requested_global_batch" in profile.field_of else {}
+    )
+    return split.replaced({**start, **one, **asked})

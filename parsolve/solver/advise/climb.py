@@ -79,3 +79,10 @@ def step(climb: Climb, rungs: Sequence[Rung], deadline: Deadline, *, guided: boo
         return Config(climb.profile, values).replaced({climb.account.limit.name: climb.limit})
 
     return Step(tuple(rungs), query, valid, using, fitting, completed(least), completed(simplest))
+
+
+def something_fits(climb: Climb, deadline: Deadline) -> bool:
+    """Whether anything on the whole ladder fits."""
+    query = climb.question(climb.rungs)
+    rows = search(query, (climb.account.total,), deadline)
+    return any(total is not None and total <= climb.limit for _, _, (total,) in rows)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any as Anything
+from typing import TypeAlias
 
 from parsolve.constraints.describe import words
-from parsolve.constraints.fields import FieldError
 from parsolve.constraints.formula import Term, implies
 from parsolve.constraints.ladder import Ladder, Rung
 from parsolve.constraints.memory.account import Account
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.memory import missing
 from parsolve.solver.query import Condition, Query, QueryError, build_query
+
+Reader: TypeAlias = Callable[[Mapping[str, object]], Config]
+"""Makes the configuration in which some fields are stated otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +30,8 @@ class Climb:
 
     config: Config
     given: frozenset[str]
+    changed: Reader | None = None
+    """The same configuration with other numbers of the model, where a model was named."""
 
     @property
     def profile(self) -> Profile:
@@ -69,6 +74,16 @@ class Climb:
         axes = {name: 1 for name in self.profile.axes if name in self.moved}
         return self.config.replaced({**axes, **{n: self.ladder.start[n] for n in self.offered}})
 
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything of the ladder was stated: a current configuration."""
+        return not self.given.isdisjoint(self.moved)
+
+    def settings(self, config: Config) -> dict[str, Anything]:
+        """The ladder's fields that are off their start in a configuration."""
+        start = self.ladder.start
+        return {name: config[name] for name in self.offered if config[name] != start[name]}
+
     @cached_property
     def moved(self) -> frozenset[str]:
         """Fields that the ladder moves."""
@@ -110,6 +125,10 @@ class Climb:
         """What is as small as can be, in this order: how much of each rung, the last one first."""
         return tuple(rung.level for rung in reversed(self.rungs))
 
+    def on(self, world: int) -> Climb:
+        """The same on another number of GPUs."""
+        return replace(self, config=self.config.replaced({self.profile.world: world}))
+
     def question(self, rungs: Sequence[Rung], *, guided: bool = True) -> Query:
         """Every valid configuration that uses these rungs at most, whatever its memory.
 
@@ -143,10 +162,7 @@ class Climb:
         return tuple(values)
 
 
-def climb_of(profile: Profile, given: Mapping[str, object]) -> Climb:
+def climb_of(profile: Profile, given: Mapping[str, object], changed: Reader | None = None) -> Climb:
     """Read the question; raises `FieldError` or `QueryError` for what cannot be asked."""
-    if not given:
-        message = f"{profile.world} is missing"
-        raise FieldError(message)
     names = frozenset(profile.spellings.get(spelling, spelling) for spelling in given)
-    return Climb(profile.config(given), names)
+    return Climb(profile.config(given), names, changed)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any as Anything
 
 from parsolve.constraints.ladder import Rung
 from parsolve.constraints.memory.account import Account
+from parsolve.constraints.memory.build import MEMORY_STAGE
 from parsolve.constraints.profile import Config, Profile, holds
 from parsolve.solver.advise.question import Climb
 from parsolve.solver.answer import AntiPatternFound, Fields, Move, Standing
@@ -37,12 +38,15 @@ def _account(profile: Profile) -> Account:
     return profile.account
 
 
+def refusals(config: Config) -> tuple[str, ...]:
+    """The rules that refuse the configuration, whatever its memory."""
+    limits = (config.profile.limits[index] for index in config.profile.violated(config.values))
+    return tuple(rule.id for rule in limits if rule.stage != MEMORY_STAGE)
+
+
 def is_valid(config: Config) -> bool:
     """Whether the framework takes it, whatever its memory."""
-    profile = config.profile
-    return profile.is_question(config.values) and not any(
-        profile.limits[index].stage != "memory" for index in profile.violated(config.values)
-    )
+    return config.profile.is_question(config.values) and not refusals(config)
 
 
 def move(
@@ -98,32 +102,39 @@ def lower(climb: Climb, config: Config, rung: Rung) -> Iterator[Mapping[str, obj
 
 
 def needless(climb: Climb, config: Config) -> tuple[Move, ...]:
-    """For each rung in use, the longest step down from it after which it still fits."""
+    """For each rung in use, the longest step down from it after which it fits and costs less."""
+    now = known(config)
     found = []
     for rung in reversed(climb.ladder.rungs):
         if not uses(config, rung):
             continue
-        names = ("comm_volume", *rung.numbers)
+        costs = tuple(name for name in rung.numbers if _is_cost(config.profile, name))
         for change in lower(climb, config, rung):
-            made = move(config, change, names, rung.name)
-            if made is not None and made.state != "over":
+            made = move(config, change, ("comm_volume", *costs), rung.name)
+            if made is None or made.state == "over":
+                continue
+            if not costs or any(made.numbers.get(name, 0) < now.get(name, 0) for name in costs):
                 found.append(made)
                 break
     return tuple(found)
 
 
+def _is_cost(profile: Profile, name: str) -> bool:
+    """Whether people want less of the quantity."""
+    return name in profile.less_is_better or getattr(profile.quantity_of[name], "unit", "") != ""
+
+
 def standing(climb: Climb) -> Standing | None:
     """That of the stated configuration; None where nothing of the ladder was stated."""
-    config, profile = climb.config, climb.profile
-    if climb.given.isdisjoint(climb.moved):
+    config = climb.config
+    if not climb.is_stated:
         return None
-    violated: Sequence[int] = profile.violated(config.values)
+    costs = {name: None for rung in climb.ladder.rungs for name in rung.numbers}
     return Standing(
-        config=Fields({n: config[n] for n in climb.offered if config[n] != climb.ladder.start[n]}),
+        config=Fields({n: v for n, v in climb.settings(config).items() if v is not None}),
         memory=usage(config),
-        violated=tuple(
-            profile.limits[i].id for i in violated if profile.limits[i].stage != "memory"
-        ),
+        numbers=numbers(config, ("comm_volume", *costs)),
+        violated=refusals(config),
         anti_patterns=anti_patterns(config),
         needless=needless(climb, config) if is_valid(config) else (),
     )
