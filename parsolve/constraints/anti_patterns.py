@@ -10,6 +10,7 @@ from parsolve.constraints.formula import (
     Operand,
     Term,
     all_of,
+    any_of,
     divides,
     largest,
 )
@@ -55,7 +56,11 @@ class Shape:
 
 def within_domain(size: Term, domain: Term) -> Formula:
     """Whether every group of so many consecutive ranks lies inside one NVLink domain."""
-    return all_of(size <= domain, divides(size, domain))
+    return all_of(size <= domain, divides(largest(1, size), domain))
+
+
+def _leaves(size: Term, domain: Term) -> Formula:
+    return any_of(size > domain, ~divides(largest(1, size), domain))
 
 
 def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
@@ -76,7 +81,7 @@ def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
     found += [
         AntiPattern(
             id="tp-across-domains",
-            when=all_of(of.tp > 1, ~within_domain(largest(1, of.tp), of.domain)),
+            when=all_of(of.tp > 1, _leaves(of.tp, of.domain)),
             reason="Every layer waits for collectives that leave the NVLink domain.",
             instead="Use a tensor-parallel size that divides the domain; cross it with pipeline "
             "or data parallelism.",
@@ -117,7 +122,7 @@ def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
         ),
         AntiPattern(
             id="ep-across-domains",
-            when=all_of(of.ep > 1, ~within_domain(largest(1, of.ep_group), of.domain)),
+            when=all_of(of.ep > 1, _leaves(of.ep_group, of.domain)),
             reason="Tokens are dispatched over the network in every layer with experts.",
             instead="Use an expert group that divides the NVLink domain, if its memory fits.",
             source=GUIDE,

@@ -24,7 +24,7 @@ from parsolve.cli.common import (
 )
 from parsolve.cli.options import profile_named, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
-from parsolve.constraints.ladder import SymptomName
+from parsolve.constraints.profile import Config
 
 
 class SymptomOption(StrEnum):
@@ -66,22 +66,15 @@ def advise(
 ) -> None:
     """Run ``parsolve advise``."""
     from parsolve.solver.advise.advise import advise as advice  # noqa: PLC0415
-    from parsolve.solver.advise.question import climb_of  # noqa: PLC0415
+    from parsolve.solver.advise.question import climb_of, symptom_named  # noqa: PLC0415
 
     chosen = profile_named(profile)
     size = one_world(world, "advise")
 
-    def stated(changes: Mapping[str, object]) -> dict[str, object]:
+    def read(changes: Mapping[str, object]) -> Config:
         said = {**given, **changes}
-        return {
-            chosen.world: size,
-            **gathered(chosen, said, model, gpu, [size], needs_size=True),
-        }
+        facts = gathered(chosen, said, model, gpu, [size], needs_size=True)
+        return chosen.config({chosen.world: size, **facts})
 
-    climb = climb_of(
-        chosen,
-        stated({}),
-        None if model is None else lambda changes: chosen.config(stated(changes)),
-    )
-    hurts: SymptomName | None = None if symptom is None else symptom.value
-    finish(advice(climb, symptom=hurts, deadline=time_limit(timeout)), format)
+    climb = climb_of(read({}), given, None if model is None else read)
+    finish(advice(climb, symptom=symptom_named(symptom), deadline=time_limit(timeout)), format)

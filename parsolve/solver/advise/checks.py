@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Config
 from parsolve.solver.advise.question import Climb
-from parsolve.solver.advise.standing import is_valid, total
+from parsolve.solver.advise.standing import is_valid, numbers, total
 from parsolve.solver.answer import AdviceCheck, Fields, Solution
 
 LAYERS, MOE = "num_hidden_layers", "num_moe_layers"
@@ -18,8 +18,8 @@ FEWEST = 2
 LONGEST = 4096
 """Tokens of the longest sequences that are compared."""
 
-FP32_GROWS = 2
-"""How many times as large activations may be in fp32 as in bf16."""
+DOUBLED_BY_FP32 = ("activations_bytes", "loss_bytes")
+"""Parts that are in bf16 otherwise; weights, gradients and Adam's moments cost 16 bytes in both."""
 
 SAME_STEP = (
     "run one step of both, in fp32 and without dropout, from one checkpoint and on the same "
@@ -68,11 +68,17 @@ def _pairs(climb: Climb, advised: Config) -> Iterator[tuple[Config, Config]]:
         if split is None or not is_valid(split) or bool(split[MOE]) != bool(advised[MOE]):
             continue
         unsplit = _unsplit(climb, split)
-        size = total(unsplit)
-        if size is not None and size * FP32_GROWS > climb.limit:
+        size = _in_fp32(unsplit)
+        if size is not None and size > climb.limit:
             return
         if is_valid(unsplit) and size is not None:
             yield split, unsplit
+
+
+def _in_fp32(config: Config) -> int | None:
+    """Bytes of the fullest GPU in fp32, where they are known; no less than that."""
+    size = total(config)
+    return None if size is None else size + sum(numbers(config, DOUBLED_BY_FP32).values())
 
 
 def _with_layers(climb: Climb, advised: Config, layers: int) -> Config | None:

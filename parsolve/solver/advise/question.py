@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any as Anything
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 from parsolve.constraints.describe import words
 from parsolve.constraints.formula import Term, implies
-from parsolve.constraints.ladder import Ladder, Rung
+from parsolve.constraints.ladder import Ladder, Rung, SymptomName
 from parsolve.constraints.memory.account import Account
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.memory import missing
@@ -93,10 +93,12 @@ class Climb:
     def _asked(self) -> Query:
         """The question about everything that is not on the ladder."""
         profile = self.profile
+        off = self.moved | {profile.world}
         fixed = {
-            name: self.config[name]
-            for name in self.given
-            if name not in self.moved and name != profile.world
+            field.name: self.config[field.name]
+            for field in profile.fields
+            if field.name not in off
+            and (field.name in self.given or self.config[field.name] != field.default)
         }
         return build_query(profile, [self.config[profile.world]], fixed)
 
@@ -162,7 +164,19 @@ class Climb:
         return tuple(values)
 
 
-def climb_of(profile: Profile, given: Mapping[str, object], changed: Reader | None = None) -> Climb:
-    """Read the question; raises `FieldError` or `QueryError` for what cannot be asked."""
-    names = frozenset(profile.spellings.get(spelling, spelling) for spelling in given)
-    return Climb(profile.config(given), names, changed)
+def climb_of(config: Config, given: Iterable[str], changed: Reader | None = None) -> Climb:
+    """The question about a configuration of which somebody stated the fields in ``given``.
+
+    Any spelling of a field is taken.
+    """
+    spellings = config.profile.spellings
+    return Climb(config, frozenset(spellings.get(name, name) for name in given), changed)
+
+
+def symptom_named(name: str | None) -> SymptomName | None:
+    """The symptom, if there is one. Raises `QueryError` for an unknown name."""
+    if name is None or name in get_args(SymptomName):
+        return name  # type: ignore[return-value]  # one of its literals
+    known = ", ".join(get_args(SymptomName))
+    message = f"no symptom {name!r:.60}; there are: {known}"
+    raise QueryError(message)
