@@ -83,12 +83,13 @@ def amount(profile: Profile, name: str, value: object) -> str:
 
 
 def _amounts(profile: Profile, numbers: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Quantities, those that are other now as a change."""
+    """Quantities, those that are other now as a change; what is and was nothing is left out."""
     return ", ".join(
         f"{name} {amount(profile, name, now[name])} -> {amount(profile, name, value)}"
         if name in now and now[name] != value
         else f"{name} {amount(profile, name, value)}"
         for name, value in numbers.items()
+        if value or now.get(name)
     )
 
 
@@ -168,6 +169,8 @@ def _show_diagnosis(screen: Screen, profile: Profile, found: Diagnosis) -> None:
         screen.entry("", text)
     for position, move in enumerate(found.moves):
         screen.entry("try" if position == 0 else "or", _move(profile, move, found.numbers))
+    if found.least is not None:
+        screen.entry("least", f"on the ladder: {_move(profile, found.least, found.numbers)}")
     for text in found.hints:
         screen.entry("also", text)
 

@@ -8,7 +8,7 @@ look at when a run is out of memory, slow, or idle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -118,6 +118,7 @@ class Symptom:
 
     The measure should fall, or rise where ``rises``. ``shows`` are quantities to look at beside
     it. ``turns`` come first, then rungs climbed (``climbs``) or stepped down from (``descends``).
+    With ``sweeps``, the whole ladder is searched for the best measure of everything that fits.
     Where ``absent`` holds there is nothing to relieve, as ``otherwise`` says.
     """
 
@@ -131,6 +132,7 @@ class Symptom:
     turns: tuple[Turn, ...] = ()
     climbs: bool = False
     descends: bool = False
+    sweeps: bool = False
     hints: tuple[Hint, ...] = ()
 
 
@@ -162,14 +164,18 @@ class Ladder:
         stated = {knob.name: value for knob, value in self.ground}
         return {knob.name: stated.get(knob.name, knob.default) for knob in self.knobs}
 
-    def consistent(self, offered: Sequence[Rung]) -> tuple[Formula, ...]:
-        """That fields which move together do: for each group of them, an offered rung or none."""
+    def consistent(self, offered: Sequence[Rung], names: Container[str]) -> tuple[Formula, ...]:
+        """That fields which move together do: for each group of them, an offered rung or none.
+
+        ``names`` are the fields that mean something; groups of others are left out.
+        """
         return tuple(
             any_of(
                 self._settings(group, ()),
                 *(self._settings(group, rung.sets, rung.size) for rung in offered if rung in group),
             )
             for group in self._groups
+            if all(knob.name in names for rung in group for knob in rung.knobs)
         )
 
     def settings(self, rung: Rung | None, beside: Rung) -> Mapping[str, object]:

@@ -719,8 +719,9 @@ class Diagnosis:
     """What lies behind a symptom, in numbers, and what relieves it.
 
     ``measure`` names the quantity that should fall, ``numbers`` it and those beside it, now.
-    ``moves`` are single changes that lower it, in the order in which to try them; ``hints`` are
-    levers that no formula measures. ``of`` says which configuration is looked at: the one that was
+    ``moves`` are single changes that lower it, in the order in which to try them; ``least`` is the
+    change to what has the least of everything on the ladder that fits; ``hints`` are levers that no
+    formula measures. ``of`` says which configuration is looked at: the one that was
     stated, or the one advised where none was.
     """
 
@@ -731,6 +732,7 @@ class Diagnosis:
     numbers: Fields
     found: tuple[str, ...]
     moves: tuple[Move, ...]
+    least: Move | None = None
     hints: tuple[str, ...]
 
 

@@ -113,7 +113,7 @@ LADDER = Ladder(
     symptoms=symptoms(
         pp=f.pp_size,
         is_moe=q.is_moe,
-        smaller_batch=(Turn(knob=f.micro_batch),),
+        micro_batch=(Turn(knob=f.micro_batch),),
         more_microbatches=(
             Turn(knob=f.requested_global_batch, times=(2, 4, 8), of="global_batch"),
         ),

@@ -94,7 +94,7 @@ LADDER = Ladder(
     symptoms=symptoms(
         pp=f.pp_size,
         is_moe=q.is_moe,
-        smaller_batch=(Turn(knob=f.per_device_train_batch_size),),
+        micro_batch=(Turn(knob=f.per_device_train_batch_size),),
         more_microbatches=(),
         states=(Turn(knob=f.fsdp_defer_grad_sync),),
         activations=(Turn(knob=f.fused_linear_cross_entropy),),

@@ -22,10 +22,18 @@ from parsolve.solver.advise.standing import (
     uses,
 )
 from parsolve.solver.advise.symptoms import diagnosis, instead
-from parsolve.solver.answer import Advice, Certificate, Fields, LadderRung, Solution, Undecided
+from parsolve.solver.answer import (
+    Advice,
+    Certificate,
+    Diagnosis,
+    Fields,
+    LadderRung,
+    Solution,
+    Undecided,
+)
 from parsolve.solver.check import cautions
 from parsolve.solver.deadline import Deadline, TimedOut
-from parsolve.solver.memory import usage
+from parsolve.solver.memory import state, usage
 from parsolve.solver.query import assumptions
 from parsolve.solver.solve import certificate, whole
 
@@ -45,21 +53,17 @@ def advise(
     try:
         climbed.extend(steps(climb, deadline))
         last = climbed[-1]
-        beyond = None
-        if last.simplest is None:
-            beyond = step(climb, climb.rungs, deadline, guided=False)
-        top = beyond or last
+        missed = last.simplest is None
+        top = step(climb, climb.rungs, deadline, guided=False) if missed else last
+        advised = top.simplest
         proof = _certificate(top, deadline)
-        enough = _enough(climb, deadline) if top.valid and top.simplest is None else None
+        enough = _enough(climb, deadline) if top.valid and advised is None else None
+        found = None if symptom is None else _diagnosis(climb, advised, symptom, deadline)
     except TimedOut:
         return _undecided(climb, climbed, f"the time limit of {deadline.seconds:g} s passed")
     if proof.status != "proved":
         return _undecided(climb, climbed, "Z3 did not decide whether the climb missed anything")
-    advised = top.simplest
     shown = advised or top.least
-    stated = climb.is_stated or advised is None
-    looked_at = climb.config if stated else advised
-    assert looked_at is not None  # noqa: S101  (one of the two)
     return Advice(
         profile=climb.profile.name,
         status=_status(last, advised),
@@ -70,14 +74,21 @@ def advise(
         memory=None if shown is None else usage(shown),
         anti_patterns=() if advised is None else anti_patterns(advised),
         current=standing(climb),
-        diagnosis=None
-        if symptom is None
-        else diagnosis(climb, looked_at, symptom, of_advised=not stated),
+        diagnosis=found,
         enough=enough,
         checks=() if advised is None else checks(climb, advised),
         certificate=proof,
         warnings=(*assumptions(top.query), *cautions(shown or climb.plain)),
     )
+
+
+def _diagnosis(
+    climb: Climb, advised: Config | None, symptom: SymptomName, deadline: Deadline
+) -> Diagnosis:
+    """Of what was stated, or else of what is advised."""
+    if advised is None or climb.is_stated:
+        return diagnosis(climb, climb.config, symptom, deadline, of_advised=False)
+    return diagnosis(climb, advised, symptom, deadline, of_advised=True)
 
 
 def _status(last: Step, advised: Config | None) -> Status:
@@ -201,7 +212,9 @@ def _why(climb: Climb, found: Step) -> str:
     if best is None or size is None:
         return "its memory is not known"
     if found.simplest is not None:
-        return f"{gib(climb.limit - size)} to spare"
+        near = state(size, climb.limit) == "near"
+        rest = ": near the limit, where fragmentation decides" if near else ""
+        return f"{gib(climb.limit - size)} to spare{rest}"
     helps = found.rung is None or uses(best, found.rung)
     over = f"{gib(size - climb.limit)} too much at best"
     return over if helps else f"{over}, and that without it"

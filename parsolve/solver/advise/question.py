@@ -141,7 +141,7 @@ class Climb:
         sizes = {rung.size.name for rung in rungs if rung.size is not None}
         start = {name: self.ladder.start[name] for name in self.offered}
         tried = {name: self._tried(name, rungs) for name in free if name not in sizes}
-        conditions = [*self.ladder.consistent(rungs)]
+        conditions = [*self.ladder.consistent(rungs, self.offered)]
         if guided:
             conditions += [implies(rung.used, rung.only) for rung in rungs]
         pins: Mapping[str, Anything] = {

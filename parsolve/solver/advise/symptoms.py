@@ -7,20 +7,25 @@ from math import sqrt
 from typing import Any as Anything
 
 from parsolve.constraints.fields import Size, gib
+from parsolve.constraints.formula import Named
 from parsolve.constraints.ladder import Rung, Symptom, SymptomName, Turn
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.advise.question import Climb
 from parsolve.solver.advise.standing import known, lower, move, numbers, uses
 from parsolve.solver.answer import Diagnosis, Move, RankLayout
+from parsolve.solver.deadline import Deadline
 from parsolve.solver.layout import MOST_RANKS, layout, unsaid
 from parsolve.solver.query import domain
+from parsolve.solver.search import search
 
 MOST_VALUES = 3
 """Values of one knob that are shown: the nearest."""
 
 
-def diagnosis(climb: Climb, config: Config, name: SymptomName, *, of_advised: bool) -> Diagnosis:
-    """The symptom at this configuration."""
+def diagnosis(
+    climb: Climb, config: Config, name: SymptomName, deadline: Deadline, *, of_advised: bool
+) -> Diagnosis:
+    """The symptom at this configuration. Raises `TimedOut` at the deadline."""
     profile = climb.profile
     symptom = next(each for each in climb.ladder.symptoms if each.name == name)
     absent = holds(profile, symptom.absent, config.values)
@@ -32,6 +37,7 @@ def diagnosis(climb: Climb, config: Config, name: SymptomName, *, of_advised: bo
         numbers=numbers(config, (symptom.measure, *symptom.shows)),
         found=(symptom.otherwise,) if absent else tuple(_found(config, symptom)),
         moves=() if absent else tuple(_moves(climb, config, symptom)),
+        least=_least(climb, config, symptom, deadline) if symptom.sweeps else None,
         hints=tuple(
             hint.words
             for hint in symptom.hints
@@ -71,6 +77,26 @@ def _moves(climb: Climb, config: Config, symptom: Symptom) -> Iterator[Move]:
                 changes = lower(climb, config, rung)
                 made = _made(config, changes, symptom, rung.name)
                 yield from pick(_relieving(config, symptom, made))
+
+
+def _least(climb: Climb, config: Config, symptom: Symptom, deadline: Deadline) -> Move | None:
+    """The change to what has the least of the measure, of all that is valid and fits."""
+    query = climb.question(climb.rungs)
+    measure = climb.profile.quantity_of[symptom.measure]
+    assert isinstance(measure, Named)  # noqa: S101  (a measure is a number)
+    terms = (measure, *climb.order, climb.account.total)
+    fitting = (
+        (scores, chosen)
+        for _, chosen, scores in search(query, terms, deadline)
+        if None not in scores and (scores[-1] or 0) <= climb.limit
+    )
+    best = min(fitting, key=lambda row: row[0], default=None)
+    if best is None:
+        return None
+    (world,) = query.worlds
+    found = Config(climb.profile, query.completed(world, query.free, best[1]))
+    change = {name: found[name] for name in climb.offered}
+    return next(_relieving(config, symptom, _made(config, [change], symptom)), None)
 
 
 def _relieving(config: Config, symptom: Symptom, moves: Iterable[Move]) -> Iterator[Move]:
