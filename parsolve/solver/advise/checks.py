@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Config
 from parsolve.solver.advise.question import Climb
-from parsolve.solver.advise.standing import is_valid, numbers, total
+from parsolve.solver.advise.standing import is_valid, known, numbers, total
 from parsolve.solver.answer import AdviceCheck, Fields, Solution
 
 LAYERS, MOE = "num_hidden_layers", "num_moe_layers"
@@ -102,7 +102,7 @@ def _unsplit(climb: Climb, split: Config) -> Config:
         profile.node: 0 if split[profile.node] == 0 else 1,
         profile.domain: 0,
     }
-    batch = profile.derive(split.values).get("global_batch")
+    batch = known(split).get("global_batch")
     asked = (
         {"requested_global_batch": batch} if "requested_global_batch" in profile.field_of else {}
     )

@@ -11,7 +11,7 @@ from parsolve.constraints.formula import Named
 from parsolve.constraints.ladder import Rung, Symptom, SymptomName, Turn
 from parsolve.constraints.profile import Config, holds
 from parsolve.solver.advise.question import Climb
-from parsolve.solver.advise.standing import known, lower, move, numbers, uses
+from parsolve.solver.advise.standing import known, lower, move, numbers, refusals, total, uses
 from parsolve.solver.answer import Diagnosis, Move, RankLayout
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.layout import MOST_RANKS, layout, unsaid
@@ -35,8 +35,8 @@ def diagnosis(
         of="advised" if of_advised else "current",
         measure=symptom.measure,
         numbers=numbers(config, (symptom.measure, *symptom.shows)),
-        found=(symptom.otherwise,) if absent else tuple(_found(config, symptom)),
-        moves=() if absent else tuple(_moves(climb, config, symptom)),
+        found=(*_refused(config), *((symptom.otherwise,) if absent else _found(config, symptom))),
+        moves=() if absent or refusals(config) else tuple(_moves(climb, config, symptom)),
         least=_least(climb, config, symptom, deadline) if symptom.sweeps else None,
         hints=tuple(
             hint.words
@@ -100,13 +100,16 @@ def _least(climb: Climb, config: Config, symptom: Symptom, deadline: Deadline) -
 
 
 def _relieving(config: Config, symptom: Symptom, moves: Iterable[Move]) -> Iterator[Move]:
-    """Those after which the measure is better; where it is not of memory, those that fit too."""
-    now = known(config).get(symptom.measure)
+    """Those after which the measure is better; where it is not of memory, that must not suffer.
+
+    Memory does not suffer where it fits afterwards, or is no more than it was.
+    """
+    now, size = known(config).get(symptom.measure), total(config)
     for made in moves:
         then = made.numbers.get(symptom.measure)
         if now is None or then is None or not (then > now if symptom.rises else then < now):
             continue
-        if symptom.climbs or made.state != "over":
+        if symptom.climbs or made.state != "over" or (size is not None and made.memory <= size):
             yield made
 
 
@@ -195,6 +198,11 @@ def _found(config: Config, symptom: Symptom) -> Iterator[str]:
             yield from _spread(config)
         case "bubbles" | "long-context":
             return
+
+
+def _refused(config: Config) -> Iterator[str]:
+    if rules := refusals(config):
+        yield f"refused by {', '.join(rules)}: mend that first; parsolve check says how"
 
 
 def _parts(config: Config) -> Iterator[str]:
