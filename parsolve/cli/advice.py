@@ -60,6 +60,10 @@ def show_advice(screen: Screen, answer: Advice) -> None:
         least = "" if answer.advised is not None else "at least: "
         screen.entry("memory", f"{least}{usage_words(answer.memory)}")
     _show_patterns(screen, profile, "beware", answer.anti_patterns)
+    if answer.lighter is not None:
+        screen.entry(
+            "lighter", f"sends least of all that fits: {_move(profile, answer.lighter, {})}"
+        )
     if answer.advised is not None:
         show_launch(screen, "flags", profile, answer.advised, answer.warnings)
     for check in answer.checks:
@@ -118,7 +122,8 @@ def _show_rungs(screen: Screen, profile: Profile, rungs: Iterable[LadderRung]) -
         if first.memory is None:
             screen.entry(names, f"{WORDS[state]:<9} {why}", NAME)
             continue
-        screen.entry(names, f"{WORDS[state]:<9} {gib(first.memory):>11}, {why}", NAME)
+        before = "" if first.before in {None, first.memory} else f"{gib(first.before)} -> "
+        screen.entry(names, f"{WORDS[state]:<9} {before}{gib(first.memory)}: {why}", NAME)
         sets = settings_words(profile, first.settings or {})
         screen.entry("", f"{sets or 'every rung off'}", COST)
         costs = _amounts(profile, first.numbers or {}, first.numbers_before or {})
@@ -185,4 +190,5 @@ def _show_check(screen: Screen, profile: Profile, check: AdviceCheck) -> None:
         )
         return
     for name, run in (("split", check.split), ("unsplit", check.unsplit)):
-        screen.entry("", f"{name}: {launch(profile, run.config, run.derived)}")
+        line = launch(profile, run.config, run.derived)
+        screen.entry("", f"{name}, {check.layers} layers: {line}")

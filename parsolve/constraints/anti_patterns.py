@@ -130,7 +130,7 @@ def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
         ),
         AntiPattern(
             id="cp-without-long-sequences",
-            when=all_of(of.cp > 1, of.length > 0, of.length <= LONG_SEQUENCE),
+            when=all_of(of.cp > 1, of.length <= LONG_SEQUENCE, of.length > 0),
             reason="Sequences are split though they are short: attention exchanges keys and "
             "values for activations that were small.",
             instead="Leave context parallelism at one; recompute activations first.",

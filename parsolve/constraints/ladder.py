@@ -29,8 +29,9 @@ class Rung:
     """One primitive: what it sets, or the size that it raises above 1 (then ``sets`` beside it).
 
     ``only`` is when a climb may use it, and ``need`` says that in words. ``cost`` says what it
-    costs; ``numbers`` are the derived quantities that measure that. ``forbidden`` names the
-    notice that keeps it from being launched at all.
+    costs; ``numbers`` are the derived quantities that measure that. Where it is not ``counted``,
+    what it sends is missing from the account of traffic. ``forbidden`` names the notice that keeps
+    it from being launched at all.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Rung:
     size: Size | None = None
     only: Formula = ALWAYS
     need: str = ""
+    counted: bool = True
     forbidden: str = ""
 
     @property

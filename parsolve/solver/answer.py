@@ -758,7 +758,8 @@ class Advice:
     ``status``: ``advised`` where something fits as the ladder is meant to be climbed;
     ``outside-guide`` where something fits only if rungs are used where they are not meant to be;
     ``nothing-fits``. ``order`` says what simplest means, ``config`` what was stated. ``advised`` is
-    the configuration, ``memory`` its account, ``anti_patterns`` what even it does; where nothing
+    the configuration, ``memory`` its account, ``anti_patterns`` what even it does, ``lighter`` the
+    change to what sends least of everything on the ladder that fits; where nothing
     fits, ``memory`` is the least, and ``enough`` the fewest GPUs, among doublings of the world,
     with which something fits. ``current`` is there where any of the ladder's fields was stated.
     """
@@ -771,6 +772,7 @@ class Advice:
     advised: Solution | None = None
     memory: Usage | None = None
     anti_patterns: tuple[AntiPatternFound, ...] = ()
+    lighter: Move | None = None
     current: Standing | None = None
     diagnosis: Diagnosis | None = None
     enough: int | None = None

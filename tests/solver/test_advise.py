@@ -153,7 +153,7 @@ def guided(profile: Profile, facts: Mapping[str, object], axes: Mapping[str, int
     node = int(str(facts["gpus_per_node"]))
     if axes["pp_size"] > 1 and int(str(facts[profile.world])) <= node:
         return False
-    return node % axes["tp_size"] == 0
+    return node % axes["tp_size"] == node % axes["expert_tp_size"] == 0
 
 
 def total(config: Config) -> int:
@@ -478,7 +478,7 @@ def test_what_sends_least_is_what_brute_force_finds() -> None:
     sent = min(
         profile.filled(config.values)["comm_volume"]
         for _, config in everything(profile, facts)
-        if total(config) <= limit
+        if total(config) <= limit and config["expert_tp_size"] == 1
     )
     answer = advised(
         profile="generic", model="qwen3-30b-a3b", gpu="h100", symptom="slow", tp_size=8, **given

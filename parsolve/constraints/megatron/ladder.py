@@ -90,10 +90,13 @@ RUNGS = (
     ),
     Rung(
         name="expert TP",
-        about="split each expert over ranks",
-        cost="smaller matrix products, and tokens are copied to the ranks of an expert",
-        numbers=("comm_volume_ep",),
+        about="split each expert over ranks of an NVLink domain",
+        cost="smaller matrix products, and tokens are copied to the ranks of an expert; what that "
+        "sends is not counted",
         size=f.expert_tp_size,
+        only=within_domain(f.expert_tp_size, q.nvlink_domain_size),
+        need="its groups must lie inside an NVLink domain",
+        counted=False,
     ),
     Rung(
         name="CP",

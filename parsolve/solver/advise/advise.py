@@ -21,7 +21,7 @@ from parsolve.solver.advise.standing import (
     total,
     uses,
 )
-from parsolve.solver.advise.symptoms import diagnosis, instead
+from parsolve.solver.advise.symptoms import diagnosis, instead, lighter
 from parsolve.solver.answer import (
     Advice,
     Certificate,
@@ -59,6 +59,7 @@ def advise(
         proof = _certificate(top, deadline)
         enough = _enough(climb, deadline) if top.valid and advised is None else None
         found = None if symptom is None else _diagnosis(climb, advised, symptom, deadline)
+        less = None if advised is None else lighter(climb, advised, deadline)
     except TimedOut:
         return _undecided(climb, climbed, f"the time limit of {deadline.seconds:g} s passed")
     if proof.status != "proved":
@@ -73,6 +74,7 @@ def advise(
         advised=None if advised is None else _solution(advised),
         memory=None if shown is None else usage(shown),
         anti_patterns=() if advised is None else anti_patterns(advised),
+        lighter=less,
         current=standing(climb),
         diagnosis=found,
         enough=enough,
@@ -214,10 +216,10 @@ def _why(climb: Climb, found: Step) -> str:
     if found.simplest is not None:
         near = state(size, climb.limit) == "near"
         rest = ": near the limit, where fragmentation decides" if near else ""
-        return f"{gib(climb.limit - size)} to spare{rest}"
+        return f"{gib(climb.limit - size)} to spare, so nothing more is needed{rest}"
     helps = found.rung is None or uses(best, found.rung)
     over = f"{gib(size - climb.limit)} too much at best"
-    return over if helps else f"{over}, and that without it"
+    return f"{over}, so more is needed" if helps else f"{over}, and no less with it: more is needed"
 
 
 def _refused(config: Config) -> str:

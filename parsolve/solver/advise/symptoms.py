@@ -27,7 +27,7 @@ def diagnosis(
 ) -> Diagnosis:
     """The symptom at this configuration. Raises `TimedOut` at the deadline."""
     profile = climb.profile
-    symptom = next(each for each in climb.ladder.symptoms if each.name == name)
+    symptom = _named(climb, name)
     absent = holds(profile, symptom.absent, config.values)
     return Diagnosis(
         symptom=symptom.name,
@@ -48,7 +48,7 @@ def diagnosis(
 
 def instead(climb: Climb, config: Config) -> tuple[Move, ...] | None:
     """Changes of knobs that are no rungs, with which the configuration would fit."""
-    symptom = next(each for each in climb.ladder.symptoms if each.name == "oom")
+    symptom = _named(climb, "oom")
     found = [
         made
         for turn in symptom.turns
@@ -79,9 +79,21 @@ def _moves(climb: Climb, config: Config, symptom: Symptom) -> Iterator[Move]:
                 yield from pick(_relieving(config, symptom, made))
 
 
+def lighter(climb: Climb, config: Config, deadline: Deadline) -> Move | None:
+    """The change to what sends least of everything that fits, if that is less."""
+    return _least(climb, config, _named(climb, "slow"), deadline)
+
+
+def _named(climb: Climb, name: SymptomName) -> Symptom:
+    return next(each for each in climb.ladder.symptoms if each.name == name)
+
+
 def _least(climb: Climb, config: Config, symptom: Symptom, deadline: Deadline) -> Move | None:
-    """The change to what has the least of the measure, of all that is valid and fits."""
-    query = climb.question(climb.rungs)
+    """The change to what has the least of the measure, of all that is valid and fits.
+
+    Without the rungs whose traffic nobody counts.
+    """
+    query = climb.question([rung for rung in climb.rungs if rung.counted])
     measure = climb.profile.quantity_of[symptom.measure]
     assert isinstance(measure, Named)  # noqa: S101  (a measure is a number)
     terms = (measure, *climb.order, climb.account.total)
