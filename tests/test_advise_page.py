@@ -36,7 +36,9 @@ def rungs(name: str) -> str:
     for rung in ladder.rungs:
         sets = [f"{knob.name} = {str(value).lower()}" for knob, value in rung.sets]
         sets += [f"{rung.size.name} > 1"] if rung.size is not None else []
-        only = f"nowhere: `{rung.forbidden}`" if rung.forbidden else rung.need
+        only = f"{rung.need}: `{words(rung.only)}`" if rung.need else ""
+        if rung.forbidden:
+            only = f"nowhere: `{rung.forbidden}`"
         numbers = (
             f" ({', '.join(f'`{number}`' for number in rung.numbers)})" if rung.numbers else ""
         )

@@ -99,10 +99,7 @@ def _amounts(profile: Profile, numbers: Mapping[str, Any], now: Mapping[str, Any
 
 def _summary(profile: Profile, answer: Advice) -> str:
     if answer.advised is not None:
-        knobs = {} if profile.ladder is None else profile.ladder.start
-        config = answer.advised.config
-        off = {n: config[n] for n, start in knobs.items() if config.get(n, start) != start}
-        options = settings_words(profile, off) or "no primitive at all"
+        options = settings_words(profile, answer.settings or {}) or "no primitive at all"
         if answer.status == "advised":
             return f"{options} is the simplest that is valid and fits (proved)"
         return f"nothing fits as the ladder is meant; the simplest that fits at all is {options}"
@@ -119,6 +116,9 @@ def _show_rungs(screen: Screen, profile: Profile, rungs: Iterable[LadderRung]) -
         together = list(group)
         names = ", ".join(rung.rung for rung in together)
         first = together[0]
+        if len(names) > NAME:
+            screen.line(f"  {names}")
+            names = ""
         if first.memory is None:
             screen.entry(names, f"{WORDS[state]:<9} {why}", NAME)
             continue

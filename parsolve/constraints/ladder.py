@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
-from parsolve.constraints.fields import Choice, Flag, Size
+from parsolve.constraints.fields import Choice, Field, Flag, Size
 from parsolve.constraints.formula import ALWAYS, Formula, Term, all_of, any_of, if_
 from parsolve.constraints.rule import Source
 
@@ -143,8 +143,9 @@ class Ladder:
     """The rungs of a profile, its anti-patterns and symptoms.
 
     ``base`` names what a configuration without any rung is. ``ground`` are values of the
-    ladder's fields there, where they are not the fields' defaults. ``length`` is the field of the
-    tokens per sequence.
+    ladder's fields there, where they are not the fields' defaults. ``details`` are fields that say
+    how an axis is used: they are part of a stated configuration, and a climb leaves them at their
+    default. ``length`` is the field of the tokens per sequence.
     """
 
     base: str
@@ -152,6 +153,7 @@ class Ladder:
     source: Source
     rungs: tuple[Rung, ...]
     ground: Settings = ()
+    details: tuple[Field, ...] = ()
     anti_patterns: tuple[AntiPattern, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
 

@@ -758,10 +758,11 @@ class Advice:
     ``status``: ``advised`` where something fits as the ladder is meant to be climbed;
     ``outside-guide`` where something fits only if rungs are used where they are not meant to be;
     ``nothing-fits``. ``order`` says what simplest means, ``config`` what was stated. ``advised`` is
-    the configuration, ``memory`` its account, ``anti_patterns`` what even it does, ``lighter`` the
-    change to what sends least of everything on the ladder that fits; where nothing
-    fits, ``memory`` is the least, and ``enough`` the fewest GPUs, among doublings of the world,
-    with which something fits. ``current`` is there where any of the ladder's fields was stated.
+    the configuration, ``settings`` what of it is on the ladder, ``memory`` its account,
+    ``anti_patterns`` what even it does, ``lighter`` the change to what sends least of everything on
+    the ladder that fits; where nothing fits, ``memory`` is the least, and ``enough`` the fewest
+    GPUs, among doublings of the world, with which something fits. ``current`` is there where any of
+    the ladder's fields was stated.
     """
 
     profile: str
@@ -770,6 +771,7 @@ class Advice:
     order: tuple[str, ...]
     rungs: tuple[LadderRung, ...]
     advised: Solution | None = None
+    settings: Fields | None = None
     memory: Usage | None = None
     anti_patterns: tuple[AntiPatternFound, ...] = ()
     lighter: Move | None = None

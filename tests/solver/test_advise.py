@@ -279,8 +279,8 @@ def test_a_rung_that_no_valid_configuration_uses_says_why() -> None:
     told = {rung.rung: rung for rung in answer.rungs}
     assert told["TP"].state == "idle"
     assert told["TP"].why == "refused by heads-not-divisible-by-tp, kv-heads-not-shared-equally"
-    assert told["PP"].why == "there must be several nodes"
-    assert told["CP"].why == "sequences must be long"
+    assert told["PP"].why == "there must be several nodes: num_nodes > 1"
+    assert told["CP"].why == "sequences must be long: seq_length > 8192"
 
 
 def test_where_nothing_fits_more_gpus_are_named() -> None:
@@ -422,6 +422,21 @@ def test_a_stated_rung_that_is_not_needed_is_called_so() -> None:
         assert check.answer == "accepted", move.change
         assert check.memory is not None
         assert check.memory.bytes["total"] == move.memory
+
+
+def test_how_a_stated_axis_is_used_does_not_bind_the_climb() -> None:
+    """Virtual stages of a stated pipeline are refused without one, and are no question then."""
+    question: dict[str, Any] = {
+        "profile": "megatron", "model": "llama-3.1-8b", "gpu": "h100", "seq_len": 4096,
+        "world_size": 16, "requested_global_batch": 128,
+    }  # fmt: skip
+    answer = advised(**question, pp_size=4, virtual_stages=2)
+    assert answer.current is not None
+    assert answer.current.config == {"pp_size": 4, "virtual_stages": 2}
+    plain = advised(**question)
+    assert answer.rungs == plain.rungs
+    assert answer.settings == plain.settings
+    assert answer.checks == plain.checks
 
 
 def test_nothing_stated_is_no_current_configuration() -> None:

@@ -94,6 +94,7 @@ LADDER = Ladder(
     length=f.seq_length,
     rungs=RUNGS,
     ground=((f.zero_stage, "0"),),
+    details=(f.pp_schedule, f.virtual_stages, f.cp_kind),
     anti_patterns=anti_patterns(
         Shape(
             tp=f.tp_size,

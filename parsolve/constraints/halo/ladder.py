@@ -73,6 +73,7 @@ LADDER = Ladder(
     source=Source("halo, parallelism skill", "how to pick a mode"),
     length=f.max_length,
     rungs=RUNGS,
+    details=(f.ep_scope, f.pp_schedule, f.pp_microbatches, f.pp_split),
     anti_patterns=anti_patterns(
         Shape(
             tp=f.tp_size,

@@ -115,6 +115,21 @@ LADDER = Ladder(
     length=f.seq_length,
     rungs=RUNGS,
     ground=((f.expert_tp_size, 1),),
+    details=(
+        f.virtual_stages,
+        f.layers_per_virtual_stage,
+        f.first_stage_layers,
+        f.last_stage_layers,
+        f.account_for_embedding,
+        f.account_for_loss,
+        f.pipeline_layout,
+        f.microbatch_group_size,
+        f.cp_comm_type,
+        f.hierarchical_cp_sizes,
+        f.tp_comm_overlap,
+        f.overlap_ep,
+        f.delay_wgrad,
+    ),
     anti_patterns=anti_patterns(
         Shape(
             tp=f.tp_size,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
+from parsolve.constraints.describe import words
 from parsolve.constraints.fields import gib
 from parsolve.constraints.ladder import Rung, SymptomName
 from parsolve.constraints.profile import Config, Profile
@@ -72,6 +73,7 @@ def advise(
         order=tuple(f"least {rung.name}" for rung in reversed(climb.rungs)),
         rungs=_told(climb, climbed),
         advised=None if advised is None else _solution(advised),
+        settings=None if advised is None else Fields(climb.settings(advised)),
         memory=None if shown is None else usage(shown),
         anti_patterns=() if advised is None else anti_patterns(advised),
         lighter=less,
@@ -234,4 +236,6 @@ def _why_unused(climb: Climb, rung: Rung, best: Config) -> str:
         world: int = best[profile.world]
         settings[rung.size.name] = next((n for n in range(2, world + 1) if world % n == 0), 2)
     tried = best.replaced(settings)
-    return _refused(tried) if refusals(tried) else rung.need or "no valid configuration uses it"
+    if refusals(tried):
+        return _refused(tried)
+    return f"{rung.need}: {words(rung.only)}" if rung.need else "no valid configuration uses it"

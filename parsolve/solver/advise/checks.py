@@ -89,7 +89,7 @@ def _with_layers(climb: Climb, advised: Config, layers: int) -> Config | None:
         changed = climb.changed({LAYERS: layers})
     except Misuse:
         return None
-    same = (*climb.offered, climb.ladder.length.name)
+    same = (*climb.moved, climb.ladder.length.name)
     return changed.replaced({name: advised[name] for name in same})
 
 

@@ -70,9 +70,10 @@ class Climb:
 
     @cached_property
     def plain(self) -> Config:
-        """The configuration without any rung, and without an axis that is off the ladder."""
-        axes = {name: 1 for name in self.profile.axes if name in self.moved}
-        return self.config.replaced({**axes, **{n: self.ladder.start[n] for n in self.offered}})
+        """The configuration without any rung."""
+        start = {name: self.ladder.start[name] for name in self.offered}
+        details = {field.name: field.default for field in self.ladder.details}
+        return self.config.replaced({**start, **details})
 
     @property
     def is_stated(self) -> bool:
@@ -80,14 +81,16 @@ class Climb:
         return not self.given.isdisjoint(self.moved)
 
     def settings(self, config: Config) -> dict[str, Anything]:
-        """The ladder's fields that are off their start in a configuration."""
-        start = self.ladder.start
-        return {name: config[name] for name in self.offered if config[name] != start[name]}
+        """What of a configuration is on the ladder: fields off their start, details included."""
+        usual: dict[str, object] = {field.name: field.default for field in self.ladder.details}
+        usual |= {name: self.ladder.start[name] for name in self.offered}
+        found = {name: config[name] for name in usual if config[name] != usual[name]}
+        return dict(sorted(found.items(), key=lambda item: self.profile.index_of[item[0]]))
 
     @cached_property
     def moved(self) -> frozenset[str]:
-        """Fields that the ladder moves."""
-        return frozenset(knob.name for knob in self.ladder.knobs)
+        """Fields of a stated configuration: those that the ladder moves, and their details."""
+        return frozenset(field.name for field in (*self.ladder.knobs, *self.ladder.details))
 
     @cached_property
     def _asked(self) -> Query:
