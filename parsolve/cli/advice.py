@@ -169,7 +169,8 @@ def _show_current(screen: Screen, profile: Profile, current: Standing) -> None:
 
 def _show_diagnosis(screen: Screen, profile: Profile, found: Diagnosis) -> None:
     numbers = _amounts(profile, found.numbers, {})
-    screen.entry("symptom", f"{found.symptom} ({found.of}): {found.about} ({numbers})")
+    beside = f" ({numbers})" if numbers else ""
+    screen.entry("symptom", f"{found.symptom} ({found.of}): {found.about}{beside}")
     for text in found.found:
         screen.entry("", text)
     for position, move in enumerate(found.moves):

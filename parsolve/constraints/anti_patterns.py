@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from parsolve.constraints.formula import (
     Formula,
-    Operand,
     Term,
     all_of,
     any_of,
     divides,
     largest,
+    least,
 )
 from parsolve.constraints.ladder import AntiPattern
 from parsolve.constraints.rule import Source
@@ -33,8 +33,9 @@ MICROBATCHES_PER_STAGE = 4
 class Shape:
     """What the patterns read: sizes as terms.
 
-    ``zero`` holds where some state is sharded by request, ``whole`` where sharding leaves a state
-    whole that it could shard over ``shards`` ranks; ``length`` is 0 where it is not known.
+    ``microbatches`` pass ``chunks`` of every stage, one where there is no such term. ``zero`` holds
+    where some state is sharded by request, ``whole`` where sharding leaves a state whole that it
+    could shard over ``shards`` ranks. ``length`` is 0 where it is not known.
     """
 
     tp: Term
@@ -48,23 +49,29 @@ class Shape:
     nodes: Term
     length: Term
     microbatches: Term
-    chunks: Operand
     shards: Term
+    chunks: Term | None = None
     zero: Formula | None = None
     whole: Formula | None = None
 
 
 def within_domain(size: Term, domain: Term) -> Formula:
     """Whether every group of so many consecutive ranks lies inside one NVLink domain."""
-    return all_of(size <= domain, divides(largest(1, size), domain))
+    return all_of(size <= domain, divides(_divisor(size), domain))
 
 
 def _leaves(size: Term, domain: Term) -> Formula:
-    return any_of(size > domain, ~divides(largest(1, size), domain))
+    return any_of(size > domain, ~divides(_divisor(size), domain))
+
+
+def _divisor(size: Term) -> Term:
+    """The size, guarded only where it may be unset."""
+    return size if least(size) >= 1 else largest(1, size)
 
 
 def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
     """Those that a profile with these sizes can have."""
+    in_turn = of.microbatches if of.chunks is None else of.microbatches * of.chunks
     found = []
     if of.whole is not None:
         found.append(
@@ -99,7 +106,7 @@ def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
         ),
         AntiPattern(
             id="pp-short-of-microbatches",
-            when=all_of(of.pp > 1, of.microbatches * of.chunks < MICROBATCHES_PER_STAGE * of.pp),
+            when=all_of(of.pp > 1, in_turn < MICROBATCHES_PER_STAGE * of.pp),
             reason="There are too few micro-batches to fill the pipeline, so stages idle.",
             instead="Use a larger global batch or a smaller micro-batch, an interleaved schedule, "
             "or fewer stages.",

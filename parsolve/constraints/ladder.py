@@ -30,8 +30,8 @@ class Rung:
 
     ``only`` is when a climb may use it, and ``need`` says that in words. ``cost`` says what it
     costs; ``numbers`` are the derived quantities that measure that. Where it is not ``counted``,
-    what it sends is missing from the account of traffic. ``forbidden`` names the notice that keeps
-    it from being launched at all.
+    what it sends is missing from the account of traffic. ``forbidden`` names the rule that refuses
+    any use of it while it applies.
     """
 
     name: str

@@ -51,7 +51,7 @@ def test_a_ladder_names_what_its_profile_has(name: str) -> None:
     for rung in ladder.rungs:
         assert all(id(knob) in own for knob in rung.knobs), rung.name
         assert {*rung.numbers} <= profile.quantity_of.keys(), rung.name
-        assert not rung.forbidden or rung.forbidden in {each.id for each in profile.warnings}
+        assert not rung.forbidden or rung.forbidden in {each.id for each in profile.rules}
         assert bool(rung.need) == bool(fields_of(rung.only)), rung.name
     for pattern in ladder.anti_patterns:
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", pattern.id)
@@ -261,7 +261,13 @@ def test_a_rung_that_the_framework_forbids_names_what_forbids_it() -> None:
     answer = advised(model="llama-3-8b", world_size=16, gpu="h100", seq_len=4096)
     (pipeline,) = (rung for rung in answer.rungs if rung.rung == "PP")
     assert pipeline.state == "impossible"
-    assert pipeline.why.startswith("pp-not-in-release: ")
+    assert pipeline.why.startswith("pp-release-gate: ")
+    answer = advised(
+        model="llama-3-70b", world_size=16, gpu="h100", seq_len=4096, gpu_memory="16GiB",
+        assume_pp=True,
+    )  # fmt: skip
+    (pipeline,) = (rung for rung in answer.rungs if rung.rung == "PP")
+    assert pipeline.state in {"idle", "over"}
 
 
 def test_a_rung_that_no_valid_configuration_uses_says_why() -> None:
@@ -510,7 +516,8 @@ def test_out_of_memory_says_what_takes_it_and_the_cheapest_cure() -> None:
         zero_stage="2", symptom="oom",
     )  # fmt: skip
     assert answer.diagnosis is not None
-    (parts,) = answer.diagnosis.found
+    parts, *rest = answer.diagnosis.found
+    assert not rest
     sizes = [float(text) for text in re.findall(r"([0-9.]+) GiB", parts)]
     assert sizes == sorted(sizes, reverse=True)
     rungs = [move for move in answer.diagnosis.moves if move.rung]

@@ -6,7 +6,6 @@ too big. Pipelines are not launched.
 """
 
 from parsolve.constraints.anti_patterns import LONG_SEQUENCE, Shape, anti_patterns
-from parsolve.constraints.formula import Const
 from parsolve.constraints.halo import batch
 from parsolve.constraints.halo import fields as f
 from parsolve.constraints.halo import quantities as q
@@ -64,7 +63,7 @@ RUNGS = (
         cost="stages idle in the bubble",
         numbers=("bubble",),
         size=f.pp_size,
-        forbidden="pp-not-in-release",
+        forbidden="pp-release-gate",
     ),
 )
 
@@ -87,7 +86,6 @@ LADDER = Ladder(
             nodes=q.num_nodes,
             length=q.row_length,
             microbatches=batch.microbatches,
-            chunks=Const(1),
             shards=q.fsdp_width,
             zero=f.fsdp_reshard_after_forward,
         )

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from parsolve.constraints.describe import words
 from parsolve.constraints.fields import gib
 from parsolve.constraints.ladder import Rung, SymptomName
-from parsolve.constraints.profile import Config, Profile
+from parsolve.constraints.profile import Config
 from parsolve.solver.advise.checks import checks
 from parsolve.solver.advise.climb import Step, something_fits, step, steps
 from parsolve.solver.advise.question import Climb
@@ -160,7 +160,7 @@ def _told(climb: Climb, climbed: Sequence[Step]) -> tuple[LadderRung, ...]:
                 _bare(rung, "unneeded", f"{_name(climb, top.rung)} fits with {gib(spare)} to spare")
             )
         else:
-            told.append(_bare(rung, "impossible", _forbidden(climb.profile, rung)))
+            told.append(_bare(rung, "impossible", _forbidden(climb, rung)))
     return tuple(told)
 
 
@@ -174,11 +174,9 @@ def _bare(rung: Rung, state: State, why: str) -> LadderRung:
     )
 
 
-def _forbidden(profile: Profile, rung: Rung) -> str:
-    for notice in profile.warnings:
-        if notice.id == rung.forbidden:
-            return f"{notice.id}: {notice.reason}"
-    return "the model has no routed experts"
+def _forbidden(climb: Climb, rung: Rung) -> str:
+    rule = climb.forbidding(rung)
+    return "the model has no routed experts" if rule is None else f"{rule.id}: {rule.reason}"
 
 
 def _climbed(climb: Climb, climbed: Sequence[Step], index: int) -> LadderRung:

@@ -12,7 +12,8 @@ from parsolve.constraints.describe import words
 from parsolve.constraints.formula import Term, implies
 from parsolve.constraints.ladder import Ladder, Rung, SymptomName
 from parsolve.constraints.memory.account import Account
-from parsolve.constraints.profile import Config, Profile
+from parsolve.constraints.profile import Config, Profile, holds
+from parsolve.constraints.rule import Rule
 from parsolve.solver.memory import missing
 from parsolve.solver.query import Condition, Query, QueryError, build_query
 
@@ -123,7 +124,19 @@ class Climb:
 
     def is_offered(self, rung: Rung) -> bool:
         """Whether the model and the framework have this rung at all."""
-        return not rung.forbidden and all(knob.name in self.offered for knob in rung.knobs)
+        has_fields = all(knob.name in self.offered for knob in rung.knobs)
+        return has_fields and self.forbidding(rung) is None
+
+    def forbidding(self, rung: Rung) -> Rule | None:
+        """The rule that refuses any use of the rung, if it applies here."""
+        return next(
+            (
+                rule
+                for rule in self.profile.rules
+                if rule.id == rung.forbidden and holds(self.profile, rule.when, self.plain.values)
+            ),
+            None,
+        )
 
     @cached_property
     def order(self) -> tuple[Term, ...]:

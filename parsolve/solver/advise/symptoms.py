@@ -223,7 +223,14 @@ def _parts(config: Config) -> Iterator[str]:
     found = known(config)
     sizes = {part.name: found.get(part.bytes.name, 0) for part in account.parts}
     largest = sorted(sizes.items(), key=lambda part: -part[1])
-    yield ", ".join(f"{name} {gib(size)}" for name, size in largest if size)
+    if any(sizes.values()):
+        yield ", ".join(f"{name} {gib(size)}" for name, size in largest if size)
+    size, limit = total(config), config[account.limit.name]
+    if size is not None and size <= limit:
+        yield (
+            f"by the account it fits with {gib(limit - size)} to spare: compare with the peak that "
+            "PyTorch reports; another process or what the account leaves out has the rest"
+        )
 
 
 def _far(config: Config) -> Iterator[str]:
