@@ -145,7 +145,8 @@ class Ladder:
     ``base`` names what a configuration without any rung is. ``ground`` are values of the
     ladder's fields there, where they are not the fields' defaults. ``details`` are fields that say
     how an axis is used: they are part of a stated configuration, and a climb leaves them at their
-    default. ``length`` is the field of the tokens per sequence.
+    default. ``length`` is the field of the tokens per sequence. ``exact`` makes a run one of fp32,
+    and ``exactly`` is what else makes two runs comparable, in the framework's own options.
     """
 
     base: str
@@ -154,6 +155,8 @@ class Ladder:
     rungs: tuple[Rung, ...]
     ground: Settings = ()
     details: tuple[Field, ...] = ()
+    exact: Settings = ()
+    exactly: str = ""
     anti_patterns: tuple[AntiPattern, ...] = ()
     symptoms: tuple[Symptom, ...] = ()
 

@@ -388,6 +388,43 @@ def test_an_anti_pattern_is_named_with_its_numbers(pattern: str) -> None:
     assert not plain.current.anti_patterns
 
 
+OTHERS: dict[str, dict[str, dict[str, Any]]] = {
+    "halo": {
+        "tp-across-domains": {"tp_size": 16},
+        "pp-inside-one-node": {"world_size": 8, "pp_size": 2, "assume_pp": True},
+        "pp-short-of-microbatches": {"pp_size": 2, "assume_pp": True},
+        "ep-beyond-experts": {"ep_size": 256, "world_size": 256},
+        "ep-without-experts": {"ep_size": 2, "model": "llama-3-8b"},
+        "ep-across-domains": {"ep_size": 16},
+        "cp-without-long-sequences": {"cp_size": 2},
+        "zero-at-dp-1": {"world_size": 1, "fsdp_reshard_after_forward": True},
+    },
+    "megatron": {
+        **PATTERNS,
+        "tp-before-sharding": {"tp_size": 4},
+        "zero-at-dp-1": {"tp_size": 8, "pp_size": 4, "distributed_optimizer": True},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"), [(name, pattern) for name, each in OTHERS.items() for pattern in each]
+)
+def test_other_profiles_name_theirs(name: str, pattern: str) -> None:
+    """Each has a formula over its own fields."""
+    question: dict[str, Any] = {
+        "profile": name, "model": "qwen3-30b-a3b", "gpu": "h100", LENGTH[name]: 4096,
+        "world_size": 32,
+    }  # fmt: skip
+    answer = advised(**question | OTHERS[name][pattern])
+    assert answer.current is not None
+    assert pattern in {each.pattern for each in answer.current.anti_patterns}
+    plain = advised(**question, ep_size=1)
+    assert plain.current is not None
+    assert pattern not in {each.pattern for each in plain.current.anti_patterns}
+    assert OTHERS[name].keys() == {each.id for each in LADDERS[name].anti_patterns}
+
+
 def test_every_anti_pattern_is_tried() -> None:
     names = {pattern.id for ladder in LADDERS.values() for pattern in ladder.anti_patterns}
     assert names == PATTERNS.keys()

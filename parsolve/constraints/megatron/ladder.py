@@ -130,6 +130,8 @@ LADDER = Ladder(
         f.overlap_ep,
         f.delay_wgrad,
     ),
+    exact=((f.precision, "fp32"),),
+    exactly="--attention-dropout 0 --hidden-dropout 0",
     anti_patterns=anti_patterns(
         Shape(
             tp=f.tp_size,

@@ -22,8 +22,8 @@ DOUBLED_BY_FP32 = ("activations_bytes", "loss_bytes")
 """Parts that are in bf16 otherwise; weights, gradients and Adam's moments cost 16 bytes in both."""
 
 SAME_STEP = (
-    "run one step of both, in fp32 and without dropout, from one checkpoint and on the same "
-    "samples; with their losses and gradient norms as fp32 tensors, "
+    "run one step of both, in fp32 and without dropout{exactly}, from one checkpoint and on the "
+    "same samples; with their losses and gradient norms as fp32 tensors, "
     "torch.testing.assert_close(split, unsplit) must pass at its defaults for fp32 "
     "(rtol 1.3e-6, atol 1e-5): what differs by more is no rounding"
 )
@@ -36,13 +36,15 @@ MEASURE = (
 def checks(climb: Climb, advised: Config) -> tuple[AdviceCheck, ...]:
     """Two checks: the same step as an unsplit run, and what the change was meant to bring."""
     measure = AdviceCheck(check="measure", how=MEASURE)
+    more = climb.ladder.exactly
+    how = SAME_STEP.format(exactly=f" ({more})" if more else "")
     pair = next(_pairs(climb, advised), None)
     if pair is None:
-        return (AdviceCheck(check="same-step", how=SAME_STEP), measure)
+        return (AdviceCheck(check="same-step", how=how), measure)
     split, unsplit = pair
     same = AdviceCheck(
         check="same-step",
-        how=SAME_STEP,
+        how=how,
         layers=split[LAYERS],
         split=_solution(split),
         unsplit=_solution(unsplit),
@@ -62,7 +64,8 @@ def _pairs(climb: Climb, advised: Config) -> Iterator[tuple[Config, Config]]:
     """
     layers: int = advised[LAYERS]
     length = climb.ladder.length.name
-    advised = advised.replaced({length: min(advised[length] or LONGEST, LONGEST)})
+    exact = {knob.name: value for knob, value in climb.ladder.exact}
+    advised = advised.replaced({length: min(advised[length] or LONGEST, LONGEST), **exact})
     for fewer in range(min(FEWEST, layers), layers + 1):
         split = advised if fewer == layers else _with_layers(climb, advised, fewer)
         if split is None or not is_valid(split) or bool(split[MOE]) != bool(advised[MOE]):
@@ -77,8 +80,11 @@ def _pairs(climb: Climb, advised: Config) -> Iterator[tuple[Config, Config]]:
 
 def _in_fp32(config: Config) -> int | None:
     """Bytes of the fullest GPU in fp32, where they are known; no less than that."""
-    size = total(config)
-    return None if size is None else size + sum(numbers(config, DOUBLED_BY_FP32).values())
+    size, ladder = total(config), config.profile.ladder
+    if size is None or (ladder is not None and ladder.exact):
+        return size
+    doubled: int = sum(numbers(config, DOUBLED_BY_FP32).values())
+    return size + doubled
 
 
 def _with_layers(climb: Climb, advised: Config, layers: int) -> Config | None:
@@ -89,7 +95,8 @@ def _with_layers(climb: Climb, advised: Config, layers: int) -> Config | None:
         changed = climb.changed({LAYERS: layers})
     except Misuse:
         return None
-    same = (*climb.moved, climb.ladder.length.name)
+    exact = (knob.name for knob, _ in climb.ladder.exact)
+    same = (*climb.moved, climb.ladder.length.name, *exact)
     return changed.replaced({name: advised[name] for name in same})
 
 
