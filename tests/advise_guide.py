@@ -335,6 +335,134 @@ HEAD = (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """An item of halo's list of how to pick a mode, and an example in which only ``axes`` are used.
+
+    ``why`` says why these are others than the list's, where they are.
+    """
+
+    number: str
+    says: str
+    model: str
+    world: int
+    length: int
+    axes: frozenset[str]
+    memory: str = ""
+    why: str = ""
+
+    def advice(self) -> Advice:
+        """What parsolve advises."""
+        given: dict[str, Any] = {"world_size": self.world, "max_length": self.length}
+        if self.memory:
+            given["gpu_memory"] = self.memory
+        answer = parsolve.advise(given, model=self.model, gpu=GPU)
+        assert isinstance(answer, Advice)
+        return answer
+
+    @staticmethod
+    def used(advice: Advice) -> dict[str, int]:
+        """The axes of the advice, with their sizes."""
+        assert advice.settings is not None
+        return {name: size for name, size in advice.settings.items() if name in HALO_AXES}
+
+    def told(self) -> str:
+        """The item in Markdown."""
+        advice = self.advice()
+        gpu = self.memory or "79.65 GiB"
+        example = f"{self.model} on {self.world} GPUs of {gpu}, {self.length:,} tokens"
+        axes = ", ".join(f"{HALO_AXES[name]} {n}" for name, n in self.used(advice).items())
+        assert advice.memory is not None
+        size = advice.memory.bytes["total"] / GIB
+        (top,) = (rung.rung for rung in advice.rungs if rung.state == "fits")
+        cells = (
+            self.number,
+            self.says,
+            example,
+            f"{axes or f'no axis ({top})'}: {size:.1f} GiB",
+            self.why or "agrees",
+        )
+        return f"| {' | '.join(cells)} |"
+
+
+HALO_AXES = {
+    "tp_size": "TP",
+    "cp_size": "CP",
+    "ep_size": "EP",
+    "expert_tp_size": "expert TP",
+    "pp_size": "PP",
+}
+
+ITEMS = (
+    Item(
+        number="1",
+        says="dense, and it fits: plain FSDP2",
+        model="llama-3-8b",
+        world=8,
+        length=4096,
+        axes=frozenset(),
+    ),
+    Item(
+        number="2",
+        says="experts: start with EP",
+        model="gpt-oss-120b",
+        world=16,
+        length=8192,
+        axes=frozenset({"ep_size"}),
+    ),
+    Item(
+        number="2",
+        says="experts, and it fits without: EP all the same",
+        model="qwen3-30b-a3b",
+        world=16,
+        length=32768,
+        axes=frozenset(),
+        why="the simplest that fits has no axis; EP as the start is about speed, which `lighter` "
+        "tells in bytes",
+    ),
+    Item(
+        number="2",
+        says="finer sharding of experts: expert TP beside EP",
+        model="gpt-oss-120b",
+        world=16,
+        length=8192,
+        memory="66GiB",
+        axes=frozenset({"ep_size", "expert_tp_size"}),
+    ),
+    Item(
+        number="2",
+        says="experts and long sequences: EP with CP",
+        model="qwen3-235b-a22b",
+        world=64,
+        length=32768,
+        axes=frozenset({"cp_size"}),
+        why="CP, as the list says; FSDP shards the experts well enough without EP",
+    ),
+    Item(
+        number="3",
+        says="dense and long sequences, out of memory on activations: CP",
+        model="llama-3.1-70b",
+        world=16,
+        length=65536,
+        axes=frozenset({"cp_size"}),
+    ),
+    Item(
+        number="4",
+        says="attention too big: TP",
+        model="deepseek-v2",
+        world=32,
+        length=4096,
+        memory="85GiB",
+        axes=frozenset({"ep_size", "tp_size"}),
+    ),
+)
+"""Item 5 is the pipeline, which no advice may use."""
+
+HALO_HEAD = "| item | it says | example | advice | agrees, or why not |\n|---|---|---|---|---|"
+
+
 def table(name: str) -> str:
     """One of the tables in Markdown."""
+    if name == "halo":
+        return "\n".join([HALO_HEAD, *(item.told() for item in ITEMS)]) + "\n"
     return "\n".join([HEAD, *(told(row) for row in ROWS if row.table == name)]) + "\n"

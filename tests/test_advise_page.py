@@ -16,7 +16,7 @@ import pytest  # noqa: E402  (after the path)
 
 from parsolve.constraints import PROFILES  # noqa: E402
 from parsolve.constraints.describe import words  # noqa: E402
-from tests.advise_guide import ROWS, Row, table  # noqa: E402
+from tests.advise_guide import ITEMS, ROWS, Item, Row, table  # noqa: E402
 from tests.test_readme import rewritten  # noqa: E402
 
 MADE = re.compile(r"(<!-- made: (?P<what>[a-z ]+) -->\n\n).*?(\n<!-- end -->)", re.DOTALL)
@@ -70,7 +70,7 @@ def with_tables(text: str) -> str:
 def test_the_page_is_fresh() -> None:
     text = PAGE.read_text(encoding="utf-8")
     assert text.count("<!-- transcript -->") == text.count("```console") >= 3
-    assert text.count("<!-- made: ") == len(MADE.findall(text)) == 7
+    assert text.count("<!-- made: ") == len(MADE.findall(text)) == 8
     assert text == with_tables(rewritten(text)), "run python tests/test_advise_page.py --write"
 
 
@@ -92,6 +92,16 @@ def test_a_row_is_what_the_guide_recommends(row: Row) -> None:
         assert low <= config[axis] <= high or row.says == "<2K"
     refused = {config.profile.limits[i].id for i in config.profile.violated(config.values)}
     assert refused <= {"memory-exceeds-gpu"}
+
+
+@pytest.mark.parametrize("item", ITEMS, ids=lambda item: item.says)
+def test_halo_is_advised_as_its_own_list_says(item: Item) -> None:
+    """Never a pipeline, which is item 5."""
+    advice = item.advice()
+    assert advice.status == "advised"
+    assert item.used(advice).keys() == item.axes
+    assert {"pp_size"}.isdisjoint(item.axes)
+    assert {rung.rung: rung.state for rung in advice.rungs}["PP"] == "impossible"
 
 
 def test_every_row_of_the_guide_is_there() -> None:
