@@ -8,6 +8,7 @@ Questions, each answered by a frozen value whose JSON is a public format::
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
     best(world=64, moe=True, maximize="dp")              # Best | Conflict | Undecided
     memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
+    advise(world_size=16, model="qwen3-30b-a3b", gpu="h100", seq_len=32768)   # Advice | Undecided
     stages(layers=61, pp=16)                             # Stages
     schedule(pp=4, microbatches=8)                       # Schedule
     fixtures(per_rule=2)                                 # Fixtures
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
     from os import PathLike
     from typing import Any, TypeAlias
 
+    from parsolve.constraints.ladder import SymptomName
     from parsolve.constraints.profile import Config, Profile
     from parsolve.solver.answer import (
         Accepted,
+        Advice,
         Best,
         Comparison,
         Conflict,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
 
 __all__ = [
+    "advise",
     "best",
     "check",
     "check_files",
@@ -183,6 +187,41 @@ def memory(
     _needs("repairs", repairs, int)
     read = _config(profile, {**(config or {}), **fields}, model, gpu, needs_size=True)
     return account(read, shown_repairs=repairs)
+
+
+def advise(  # noqa: PLR0913
+    config: Mapping[str, object] | None = None,
+    /,
+    *,
+    profile: str = "halo",
+    model: Model = None,
+    gpu: str | None = None,
+    symptom: SymptomName | None = None,
+    timeout: float | None = None,
+    **fields: object,
+) -> Advice | Undecided:
+    """The simplest configuration of a framework's ladder that is valid and fits, and the climb.
+
+    Arguments as for `check`; ``world_size``, a model, a length and the memory of a GPU are needed.
+    Fields that the ladder moves, such as ``tp_size``, are the current configuration, which is
+    judged beside the advice; the rest holds throughout. ``symptom`` is what hurts: ``"oom"``,
+    ``"slow"``, ``"bubbles"``, ``"long-context"`` or ``"imbalance"``. ``timeout`` is in seconds.
+    Raises `ValueError` also for a profile without a ladder.
+    """
+    from parsolve.solver.advise.advise import advise as climbed  # noqa: PLC0415
+    from parsolve.solver.advise.question import climb_of, symptom_named  # noqa: PLC0415
+    from parsolve.solver.deadline import Deadline  # noqa: PLC0415
+
+    _needs("config", config, Mapping, type(None))
+    _needs("symptom", symptom, str, type(None))
+    given = {**(config or {}), **fields}
+    read = _config(profile, given, model, gpu, needs_size=True)
+
+    def changed(changes: Mapping[str, object]) -> Config:
+        return _config(profile, {**given, **changes}, model, gpu, needs_size=True)
+
+    climb = climb_of(read, given, None if model is None else changed)
+    return climbed(climb, symptom=symptom_named(symptom), deadline=Deadline(timeout))
 
 
 def layout(  # noqa: PLR0913

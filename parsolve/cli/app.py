@@ -16,6 +16,8 @@ SUMMARIES = {
     "solve": "Find the best configurations of a cluster, with a proof that none is better.",
     "check": "Say whether a configuration is valid: every violated rule, and the nearest valid "
     "ones.",
+    "advise": "Say which primitive of parallelism to add next: a ladder climbed to the first rung "
+    "that fits, with proof.",
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
@@ -38,6 +40,7 @@ SUMMARIES = {
 EXAMPLES = {
     "solve": "parsolve --world 64 --gpus-per-node 8 --moe --maximize dp",
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
+    "advise": "parsolve advise --model qwen3-30b-a3b --world 16 --gpu h100 --max-length 32768",
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
@@ -54,6 +57,7 @@ EXAMPLES = {
 FUNCTIONS = {
     "solve": ("solve", "solve"),
     "check": ("check", "check"),
+    "advise": ("advise", "advise"),
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),

@@ -24,6 +24,7 @@ from parsolve.cli.wording import (
 from parsolve.constraints import PROFILES
 from parsolve.solver.answer import (
     Accepted,
+    Advice,
     Best,
     Comparison,
     Conflict,
@@ -107,6 +108,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.rank_layout import show_layout  # noqa: PLC0415  (a check needs it not)
 
             show_layout(screen, answer)
+        case Advice():
+            from parsolve.cli.advice import show_advice  # noqa: PLC0415  (a check needs it not)
+
+            show_advice(screen, answer)
         case Best():
             show_best(screen, answer, varied)
         case Conflict():

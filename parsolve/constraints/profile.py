@@ -33,6 +33,7 @@ from parsolve.constraints.formula import (
     implies,
     named_in,
 )
+from parsolve.constraints.ladder import Ladder
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
 from parsolve.constraints.models.shape import Shape
@@ -219,6 +220,8 @@ class Profile:
     """Fields that an answer always shows first, default or not."""
     layout: Layout = dataclass_field(default_factory=Layout)
     """Which ranks form which group."""
+    ladder: Ladder | None = None
+    """Which primitive to reach for, in which order; what costs without need."""
     implied: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
     """Rules that are never violated alone, each with rules one of which then is violated too."""
     reference: str = ""
@@ -476,19 +479,22 @@ class Profile:
         return self._because(index)(values)
 
     @cached_property
-    def _warned_because(self) -> Callable[[int], Callable[[Values], str]]:
+    def _because_of(self) -> Callable[[Formula], Callable[[Values], str]]:
         @cache
-        def reader(index: int) -> Callable[[Values], str]:
-            when = self.warnings[index].when
-            facts = because_source(when, holds=True)
-            lines = [*prologue(self.fields, [when]), f"return told({facts})"]
+        def reader(formula: Formula) -> Callable[[Values], str]:
+            facts = because_source(formula, holds=True)
+            lines = [*prologue(self.fields, [formula]), f"return told({facts})"]
             return compiled("because", lines, told=told)
 
         return reader
 
+    def because_of(self, formula: Formula, values: Values) -> str:
+        """The numbers that make a formula true, as one line."""
+        return self._because_of(formula)(values)
+
     def warned_because(self, index: int, values: Values) -> str:
         """The numbers that raise the warning with the given index, as one line."""
-        return self._warned_because(index)(values)
+        return self.because_of(self.warnings[index].when, values)
 
     def says(self, index: int) -> str:
         """What the rule with the given index asks for, in words."""

@@ -62,7 +62,8 @@ def _of_model(
     if not changes:
         return own
     altered = found.changed(changes)
-    return _known(profile, altered, needed=True) | {"model_changes": altered.name}
+    said_so = {"model_changes": altered.name} if "model_changes" in profile.field_of else {}
+    return _known(profile, altered, needed=True) | said_so
 
 
 def _known(profile: Profile, model: ModelFacts, *, needed: bool) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from functools import cached_property
 from typing import Any as Anything
 from typing import assert_never
@@ -73,6 +74,8 @@ class Query:
     """Whether the hardware's bounds hold too, and conditions that only an evaluation decides."""
     assumed: tuple[Offer, ...] = ()
     """Offers that nobody took or declined: the search takes the narrower kind."""
+    tried: Mapping[str, tuple[Anything, ...]] = dataclass_field(default_factory=dict)
+    """Values of free knobs that are asked about in place of all that there are."""
 
     @cached_property
     def base(self) -> Values:
@@ -123,7 +126,7 @@ class Query:
 
     def domain(self, name: str, world: int) -> tuple[Anything, ...]:
         """Values that the search tries for a free knob."""
-        return domain(self.profile, name, world)
+        return self.tried.get(name) or domain(self.profile, name, world)
 
     @property
     def held(self) -> tuple[tuple[str, Anything], ...]:

@@ -19,6 +19,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_what_is_public() -> None:
     assert sorted(parsolve.__all__) == [
+        "advise",
         "best",
         "check",
         "check_files",

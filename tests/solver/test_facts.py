@@ -178,3 +178,12 @@ def test_layers_that_are_listed_are_cut_but_not_invented() -> None:
     assert facts["model_changes"] == "the configuration with 4 layers"
     with pytest.raises(ValueError, match="layer_types has 36 entries for 40 layers"):
         with_facts(HALO, {"num_hidden_layers": 40}, listed)
+
+
+def test_counts_follow_also_where_the_profile_has_no_field_for_what_was_changed() -> None:
+    """Megatron is told the layers themselves."""
+    answer = parsolve.memory(
+        profile="megatron", world_size=8, model="qwen3-30b-a3b", num_hidden_layers=2,
+        seq_length=4096,
+    )  # fmt: skip
+    assert answer.config["num_hidden_layers"] == answer.config["num_moe_layers"] == 2

@@ -7,6 +7,7 @@ from parsolve.constraints.formula import all_of
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
+from parsolve.constraints.generic.ladder import LADDER
 from parsolve.constraints.generic.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
@@ -87,6 +88,7 @@ GENERIC = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
+    ladder=LADDER,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=batch.microbatches_in_pipeline,

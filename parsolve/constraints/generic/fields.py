@@ -144,7 +144,7 @@ num_microbatches = _count(
     tried=POWERS,
 )
 seq_length = _count(
-    "seq_length", "seq-length", "Tokens per sequence.", "max_length", "sequence_length"
+    "seq_length", "seq-length", "Tokens per sequence.", "max_length", "sequence_length", "seq_len"
 )
 
 # --- sharding -------------------------------------------------------------------------------

@@ -648,7 +648,7 @@ max_length = Size(
     panel=RUN,
     flag="max-length",
     launch="max_length",
-    also=("ep_declared_max_length",),
+    also=("ep_declared_max_length", "seq_len"),
     about="Longest example in tokens; unset means the context window.",
 )
 ep_rows_per_device = Size(

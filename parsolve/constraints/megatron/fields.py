@@ -336,7 +336,7 @@ seq_length = Size(
     panel=BATCH,
     flag="seq-length",
     launch="seq-length",
-    also=("max_length", "sequence_length"),
+    also=("max_length", "sequence_length", "seq_len"),
     about="Tokens per sequence.",
 )
 max_position_embeddings = Size(

@@ -211,6 +211,7 @@ seq_length = _count(
     "Tokens per sequence.",
     "max_length",
     "sequence_length",
+    "seq_len",
 )
 disable_cuda_graphs = Flag(
     "disable_cuda_graphs",

@@ -1,0 +1,1 @@
+"""Which primitive of parallelism to use: a ladder, climbed to the first rung that fits."""
