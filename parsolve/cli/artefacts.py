@@ -45,7 +45,7 @@ def export_config(config: Config, name: ExportName, output: str | None) -> NoRet
             _say(f"in {target.title}'s words it is rejected there, so nothing is exported:")
         finish(answer, Format.TEXT, sys.stderr)
     stopped = {notice.id for notice in target.warnings if not notice.launchable}
-    stopped -= export.launchable
+    stopped -= export.format.not_by_file
     blocked = [each.warning for each in answer.warnings if each.warning in stopped]
     if blocked:
         _say(f"nobody can launch this ({', '.join(blocked)}), so nothing is exported")
@@ -55,7 +55,7 @@ def export_config(config: Config, name: ExportName, output: str | None) -> NoRet
     for line in made.beside:
         _say(line)
     for caution in answer.warnings:
-        if caution.kind is not None and caution.warning not in export.launchable:
+        if caution.kind is not None and caution.warning not in export.format.not_by_file:
             _say(f"{caution.kind}: {caution.warning}: {caution.reason}")
     write_to(output, lambda stream: stream.write(made.text))
     raise typer.Exit(YES)

@@ -29,7 +29,7 @@ class Export:
     (``{file}``), ``line`` the launch line where it is not the profile's. ``always`` are settings
     that such a file needs. ``options_since`` is the version that takes
     all of it as options instead. ``rest`` is the size that takes what the others leave, where the
-    framework does not compute it. ``launchable`` are notices that stop another launch, not this.
+    framework does not compute it.
     """
 
     format: Format
@@ -40,7 +40,6 @@ class Export:
     always: Mapping[str, Any] = field(default_factory=dict)
     options_since: str = ""
     rest: str = ""
-    launchable: frozenset[str] = frozenset()
 
     @property
     def profile(self) -> Profile:
@@ -56,8 +55,6 @@ EXPORTS: Mapping[str, Export] = {
         kind="yaml",
         file="accelerate.yaml",
         rest="dp_shard_size",
-        # accelerate looks at its options before it reads the file
-        launchable=frozenset({"launch-refuses-sizes"}),
         arguments=" {file}",
         line="accelerate launch --config_file{arguments} {machines}SCRIPT",
         always={"compute_environment": "LOCAL_MACHINE", "machine_rank": 0},

@@ -132,6 +132,7 @@ class Format:
     says its value. ``derived`` gives what else several keys say together, ``filled`` what follows
     from them and the world. ``remarks`` tell, by path, why a key says nothing.
     With ``overrides`` a command line says its settings as ``key=value``, not as options.
+    ``not_by_file`` are warnings about a launch by options, which such a file is none of.
     ``judged_by_another``: the profile is not that of the framework whose files these are.
     """
 
@@ -147,6 +148,7 @@ class Format:
     filled: Filled | None = None
     needed: frozenset[str] = frozenset()
     remarks: Mapping[str, str] = field(default_factory=dict)
+    not_by_file: frozenset[str] = frozenset()
     overrides: bool = False
     judged_by_another: bool = False
 

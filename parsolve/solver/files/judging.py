@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -97,6 +97,8 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
     reading = reading.without({of for of, value in filled.items() if value is None})
     silent = [Said(of, value, "", None) for of, value in filled.items() if value is not None]
     answer = check(config, shown_repairs=asked.shown_repairs)
+    said = (each for each in answer.warnings if each.warning not in reading.format.not_by_file)
+    answer = replace(answer, warnings=tuple(said))
     replaced = overridden(reading, asked)
     return FileVerdict(
         file=name,

@@ -132,6 +132,16 @@ class TestAccelerate:
         assert verdict.verdict == "undecided"
         assert verdict.line is None
 
+    def test_sizes_beside_deepspeed_are_read_from_a_file(self) -> None:
+        """Options would be refused: the launch command looks at them before it reads a file."""
+        verdict = judged(
+            "a.yaml",
+            "distributed_type: DEEPSPEED\nnum_processes: 8\nparallelism_config:\n"
+            "  parallelism_config_sp_size: 4\n",
+        )
+        assert verdict.detail is not None
+        assert "launch-refuses-sizes" not in {each.warning for each in verdict.detail.warnings}
+
     def test_processes_that_accelerate_is_told(self) -> None:
         content = ACCELERATE.replace("num_processes: 16", "num_processes: -1")
         assert judged("a.yaml", content).verdict == "unreadable"

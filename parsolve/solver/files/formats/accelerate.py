@@ -99,6 +99,7 @@ ACCELERATE = Format(
         Key(path="megatron_lm_config.megatron_lm_pp_degree", of=AXIS),
     ),
     sections=(),
+    not_by_file=frozenset({"launch-refuses-sizes"}),  # it looks at options before it reads the file
     phrases=WRAPPERS,
     remarks={
         "deepspeed_config.deepspeed_config_file": "another file; check it as well",
