@@ -86,7 +86,9 @@ def rewritten(text: str) -> str:
         def refresh(block: re.Match[str]) -> str:
             body = block["body"]
             if block["file"]:
-                Path(folder, block["file"]).write_text(body, encoding="utf-8")
+                file = Path(folder, block["file"])
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(body, encoding="utf-8")
                 return block[0]
             pairs = [(told, replayed(told, folder)) for told in steps(body)]
             kept = [old if old.comparable == new.comparable else new for old, new in pairs]
