@@ -51,6 +51,15 @@ class Format(StrEnum):
     JSON = "json"
 
 
+class CheckFormat(StrEnum):
+    """How a verdict is written; the last two annotate lines of files."""
+
+    TEXT = "text"
+    JSON = "json"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
 Nodes = Annotated[
     int | None,
     typer.Option(

@@ -25,7 +25,7 @@ from parsolve.solver.files.formats import FORMATS
 
 def show_files(screen: Screen, answer: Files) -> None:
     """Every file that is not plainly accepted, then a table of all; one file alone in full."""
-    alone = len(answer.files) == 1
+    alone = len(answer.files) == 1 and not answer.skipped
     shown = [each for each in answer.files if alone or _has_more(each)]
     for position, verdict in enumerate(shown):
         if position:
@@ -35,13 +35,15 @@ def show_files(screen: Screen, answer: Files) -> None:
         return
     if shown:
         screen.line()
-    show_table(screen, ("file", "profile", "GPUs", "verdict", "first rule"), _rows(answer))
-    screen.line()
+    if answer.files:
+        show_table(screen, ("file", "profile", "GPUs", "verdict", "first rule"), _rows(answer))
+        screen.line()
     parts = [f"{answer.accepted} accepted", f"{answer.rejected} rejected"]
     parts += [f"{answer.undecided} undecided"] if answer.undecided else []
     parts += [f"{answer.unreadable} unreadable"] if answer.unreadable else []
     parts += [f"{len(answer.skipped)} skipped, of no known format"] if answer.skipped else []
-    screen.line(f"{len(answer.files)} files: {', '.join(parts)}")
+    count = len(answer.files)
+    screen.line(f"{count} file{'' if count == 1 else 's'}: {', '.join(parts)}")
 
 
 def _has_more(verdict: FileVerdict) -> bool:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from dataclasses import replace
+from typing import Annotated, NoReturn
 
 import typer
 
 from parsolve.cli.common import (
     ASK,
-    EXIT,
     MISUSE,
     NO,
     OUTPUT,
     YES,
+    CheckFormat,
     Format,
     Gpu,
     Model,
@@ -28,24 +28,12 @@ from parsolve.cli.common import (
     reports_misuse,
 )
 from parsolve.cli.completion import offers
-from parsolve.cli.exporting import ExportName, ExportTo, check_options
+from parsolve.cli.exporting import ExportTo, check_options
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
 from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.files.cluster import Cluster
-
-if TYPE_CHECKING:
-    from parsolve.solver.answer import Files
-
-
-class CheckFormat(StrEnum):
-    """How a verdict is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    GITHUB = "github"
-    SARIF = "sarif"
 
 
 @takes_fields
@@ -97,6 +85,14 @@ def check(
             "options hold for every line that does not say otherwise.",
         ),
     ] = None,
+    skip_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unknown",
+            rich_help_panel=ASK,
+            help="Skip FILEs of no known format too, as those in folders.",
+        ),
+    ] = False,
     repairs: Annotated[
         int | None,
         typer.Option(
@@ -136,9 +132,14 @@ def check(
         gpus_per_node=on_each_node(given, per_node),
     )
     if files:
-        _check_files(
-            files, given, cluster, profile, model, gpu, jsonl, shown, format, export, output
-        )
+        from parsolve.cli.file_checks import asked_of, check_files  # noqa: PLC0415
+
+        if jsonl is not None:
+            message = "give files, or a stream of configurations with --jsonl, not both"
+            raise UsageError(message, param_hint="'--jsonl'")
+        asked = asked_of(given, cluster, profile, model, gpu)
+        asked = replace(asked, skips_unknown=skip_unknown, shown_repairs=shown)
+        check_files(files, asked, format, export, output)
     if format not in {CheckFormat.TEXT, CheckFormat.JSON}:
         message = f"{format} annotates lines of files; give FILE"
         raise UsageError(message, param_hint="'--format'")
@@ -152,18 +153,9 @@ def check(
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
-        from parsolve.cli.jsonl import check_lines  # noqa: PLC0415
-        from parsolve.cli.output import FileError  # noqa: PLC0415
-
         if world is not None:
             facts[chosen.world] = chosen.field_of[chosen.world].parse(one_world(world))
-        tally = check_lines(chosen, jsonl, facts, repairs or 0)
-        if not (tally.accepted or tally.rejected or tally.unreadable):
-            message = f"{'standard input' if jsonl == '-' else jsonl} holds no configuration"
-            raise FileError(message)
-        if tally.unreadable:
-            raise typer.Exit(MISUSE)
-        raise typer.Exit(NO if tally.rejected else YES)
+        _check_lines(chosen, jsonl, facts, repairs or 0)
     if world is None:
         raise _no_world()
     config = chosen.config({chosen.world: one_world(world), **facts})
@@ -177,81 +169,20 @@ def check(
     export_config(config, export, output)
 
 
-def _check_files(
-    files: list[str],
-    given: Mapping[str, object],
-    cluster: Cluster,
-    profile: str | None,
-    model: str | None,
-    gpu: str | None,
-    jsonl: str | None,
-    shown_repairs: int,
-    format_: CheckFormat,
-    export: ExportName | None,
-    output: str | None,
+def _check_lines(
+    chosen: Profile, jsonl: str, facts: dict[str, object], shown_repairs: int
 ) -> NoReturn:
-    """The verdict on every file, or the one file as another framework's."""
-    from parsolve.solver.files.judging import Asked, check_files  # noqa: PLC0415
+    """The verdict on every line."""
+    from parsolve.cli.jsonl import check_lines  # noqa: PLC0415
+    from parsolve.cli.output import FileError  # noqa: PLC0415
 
-    if jsonl is not None:
-        message = "give files, or a stream of configurations with --jsonl, not both"
-        raise UsageError(message, param_hint="'--jsonl'")
-    if profile == ALL:
-        message = "a file is judged by the rules of its own framework; leave --profile out"
-        raise UsageError(message, param_hint="'--profile'")
-
-    def facts(
-        chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
-    ) -> dict[str, object]:
-        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
-
-    asked = Asked(
-        facts=facts,
-        given=given,
-        cluster=cluster,
-        replaces_model=model is not None,
-        profile=None if profile is None else profile_named(profile).name,
-        shown_repairs=shown_repairs,
-    )
-    answer = check_files(files, asked, _standard_input() if "-" in files else None)
-    if export is not None:
-        _export_file(answer, export, output)
-    match format_:
-        case CheckFormat.GITHUB:
-            from parsolve.cli.annotations import write_github  # noqa: PLC0415
-
-            write_github(answer, sys.stdout)
-        case CheckFormat.SARIF:
-            from parsolve.cli.annotations import write_sarif  # noqa: PLC0415
-
-            write_sarif(answer, sys.stdout)
-        case _:
-            finish(answer, Format(format_))
-    raise typer.Exit(EXIT[answer.status])
-
-
-def _export_file(answer: Files, export: ExportName, output: str | None) -> NoReturn:
-    from parsolve.cli.artefacts import export_config  # noqa: PLC0415
-
-    if len(answer.files) > 1:
-        message = "one file is exported at a time"
-        raise UsageError(message, param_hint="'--export'")
-    (verdict,) = answer.files
-    if verdict.detail is None or verdict.verdict != "accepted":
-        finish(answer, Format.TEXT, sys.stderr)
-    chosen = profile_named(verdict.detail.profile)
-    export_config(chosen.config(verdict.detail.config), export, output)
-
-
-def _standard_input() -> str:
-    from parsolve.solver.files.document import LARGEST_FILE, FileProblem  # noqa: PLC0415
-    from parsolve.solver.files.judging import STANDARD_INPUT  # noqa: PLC0415
-    from parsolve.solver.files.reading import decoded  # noqa: PLC0415
-
-    content = sys.stdin.buffer.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise FileProblem(STANDARD_INPUT, None, f"larger than {LARGEST_FILE:,} bytes")
-    return decoded(STANDARD_INPUT, content)
+    tally = check_lines(chosen, jsonl, facts, shown_repairs)
+    if not (tally.accepted or tally.rejected or tally.unreadable):
+        message = f"{'standard input' if jsonl == '-' else jsonl} holds no configuration"
+        raise FileError(message)
+    if tally.unreadable:
+        raise typer.Exit(MISUSE)
+    raise typer.Exit(NO if tally.rejected else YES)
 
 
 def _no_world() -> UsageError:

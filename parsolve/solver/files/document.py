@@ -43,6 +43,10 @@ class Unjudgeable(FileProblem):
     """A file that was read, and that says something no rule here can judge."""
 
 
+class Unrecognised(FileProblem):
+    """A file that says nothing about training on GPUs, as far as anybody here knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One setting.

@@ -23,7 +23,7 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import check
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import FileProblem, Place, Unjudgeable
+from parsolve.solver.files.document import FileProblem, Place, Unjudgeable, Unrecognised
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
 from parsolve.solver.files.reading import Reading, Said, contents, files_in, read, values_of
 
@@ -38,12 +38,14 @@ class Asked:
     """What holds for every file: options for fields, the cluster, and the facts of models.
 
     With ``replaces_model`` the facts are of a model that an option names, whatever a file says.
+    With ``skips_unknown`` a file of no known format is skipped though it was named itself.
     """
 
     facts: Facts
     given: Mapping[str, object]
     cluster: Cluster
     replaces_model: bool = False
+    skips_unknown: bool = False
     profile: str | None = None
     shown_repairs: int = 6
 
@@ -57,19 +59,19 @@ def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) ->
     verdicts: list[FileVerdict] = []
     skipped: list[str] = []
     for path in paths:
-        if path == "-" and stdin is not None:
-            verdicts.append(verdict_on(STANDARD_INPUT, partial(str, stdin), asked))
-            continue
-        if not Path(path).is_dir():
-            verdicts.append(verdict_on(path, partial(contents, path), asked))
-            continue
-        for found in map(str, files_in(Path(path))):
-            verdict = verdict_on(found, partial(contents, found), asked)
-            if verdict.verdict == "unreadable" and verdict.format is None:
-                skipped.append(found)
-            else:
-                verdicts.append(verdict)
-    if not verdicts:
+        is_folder = Path(path).is_dir()
+        for found in map(str, files_in(Path(path))) if is_folder else [path]:
+            is_input = found == "-" and stdin is not None
+            name = STANDARD_INPUT if is_input else found
+            text = partial(str, stdin) if is_input else partial(contents, found)
+            try:
+                verdicts.append(verdict_on(name, text, asked))
+            except Unrecognised as problem:
+                if is_folder or asked.skips_unknown:
+                    skipped.append(found)
+                else:
+                    verdicts.append(_unreadable(found, problem))
+    if not verdicts and not asked.skips_unknown:
         where = ", ".join(paths) or "nothing: name a file or a folder"
         message = f"no training configuration in {where}"
         raise Misuse(message)
@@ -85,9 +87,11 @@ def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) ->
 
 
 def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
-    """The verdict on one file; ``text`` reads it."""
+    """The verdict on one file; ``text`` reads it. Raises `Unrecognised`."""
     try:
         reading = read(name, text(), asked.profile)
+    except Unrecognised:
+        raise
     except FileProblem as problem:
         return _unreadable(name, problem)
     try:

@@ -18,6 +18,7 @@ from parsolve.solver.files.document import (
     Entry,
     FileProblem,
     Place,
+    Unrecognised,
 )
 from parsolve.solver.files.format import AXIS, CLUSTER, MODEL, Format, Unjudged, Unsaid, plain
 from parsolve.solver.files.formats import FORMATS
@@ -98,7 +99,7 @@ def contents(path: str | Path) -> str:
         if not stat.S_ISREG(file.stat().st_mode):
             raise FileProblem(name, None, "not a file")
         if file.stat().st_size > LARGEST_FILE:
-            raise FileProblem(name, None, f"larger than {LARGEST_FILE:,} bytes")
+            raise Unrecognised(name, None, f"larger than {LARGEST_FILE:,} bytes")
         return decoded(name, file.read_bytes())
     except OSError as error:
         raise FileProblem(name, None, f"cannot be read: {error.strerror or error}") from None
@@ -124,9 +125,15 @@ def decoded(name: str, content: bytes) -> str:
 def read(name: str, text: str, profile: str | None = None) -> Reading:
     """What a file of this name says; ``profile`` names whose files it may be.
 
-    Raises `FileProblem` where it cannot be parsed, or says nothing about parallelism.
+    Raises `FileProblem` where it cannot be parsed, `Unrecognised` where it is about nothing that
+    is read here.
     """
-    document = parsed(name, text)
+    try:
+        document = parsed(name, text)
+    except FileProblem as problem:
+        if _speaks_of_training(text):
+            raise
+        raise Unrecognised(problem.name, problem.place, problem.message) from None
     if document is not None:
         likely = likely_formats(document, profile)
         if len(likely) == 1:
@@ -139,7 +146,12 @@ def read(name: str, text: str, profile: str | None = None) -> Reading:
     taken = [each for each in FORMATS if profile in {None, each.profile_name}]
     expected = "; ".join(dict.fromkeys(each.title for each in taken)) or "none for this profile"
     message = f"nothing in it is about parallelism or the batch; what is read: {expected}"
-    raise FileProblem(name, None, message)
+    raise Unrecognised(name, None, message)
+
+
+def _speaks_of_training(text: str) -> bool:
+    words = plain(text)
+    return any(mark in words for each in FORMATS for mark in each.marks)
 
 
 def parsed(name: str, text: str) -> Document | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,30 @@ def test_a_rule_names_the_lines_that_it_reads(tmp_path: Path) -> None:
     first = verdict.detail.violations[0].rule
     lines = {rule.rule: [each.line for each in rule.settings] for rule in verdict.rules}
     assert lines[first] == [2]
+
+
+def test_a_folder_skips_no_training_file_that_is_wrong(tmp_path: Path) -> None:
+    texts = {
+        "chart.yaml": "{{ template }}: [\n",
+        "syntax.yaml": "expert_parallel_size: [8\n",
+        "tool.sh": "if then fi (\n",
+        "value.yaml": "expert_parallel_size: eight\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "data.json").write_bytes(b" " * (LARGEST_FILE + 1))
+    answer = check_files([str(tmp_path)], asked(8))
+    assert [Path(each.file).name for each in answer.files] == ["syntax.yaml", "value.yaml"]
+    assert [Path(each).name for each in answer.skipped] == ["chart.yaml", "data.json", "tool.sh"]
+    assert answer.unreadable == 2
+
+
+def test_files_of_no_known_format_are_skipped_where_that_is_asked(tmp_path: Path) -> None:
+    path = tmp_path / "other.yaml"
+    path.write_text("name: ci\n", encoding="utf-8")
+    assert check_files([str(path)], asked(8)).unreadable == 1
+    answer = check_files([str(path)], replace(asked(8), skips_unknown=True))
+    assert (answer.files, answer.skipped, answer.status) == ((), (str(path),), "accepted")
 
 
 def test_one_unreadable_file_stops_no_other(tmp_path: Path) -> None:
