@@ -62,6 +62,10 @@ class TestText:
         assert "tp_size = 16 > nvlink_domain_size = 8; comm_volume_tp 45.00 GiB" in out
         assert "zero-at-dp-1" in out
 
+    def test_a_refused_configuration_names_the_rules(self) -> None:
+        out = cli(*EXAMPLE, "--tp", "3").out
+        assert re.search(r"^  refused    by .*tp-not-dividing-domain", out, re.MULTILINE)
+
     def test_what_would_do_instead_of_the_last_rung_is_told(self) -> None:
         """A fused loss, and TP is not needed."""
         out = cli(*EXAMPLE, "--profile", "generic").out

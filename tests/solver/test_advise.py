@@ -331,6 +331,13 @@ def test_a_spent_time_limit_is_no_advice() -> None:
     assert isinstance(answer, Undecided)
 
 
+def test_what_z3_does_not_confirm_is_no_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("parsolve.solver.advise.advise.whole", lambda *_: (False, 0))
+    answer = parsolve.advise(model="llama-3-8b", world_size=8, gpu="h100", seq_len=8192)
+    assert isinstance(answer, Undecided)
+    assert answer.reason.startswith("Z3 did not decide")
+
+
 @pytest.mark.parametrize(
     ("question", "says"),
     [
@@ -616,6 +623,16 @@ def test_the_two_runs_that_must_agree_are_one_model(name: str) -> None:
             "global_batch"
         ] == 32
     assert total(unsplit) < 80 * GIB
+
+
+def test_a_model_of_which_no_layers_fit_one_gpu_has_no_unsplit_run() -> None:
+    """One layer of its experts alone is too big."""
+    answer = advised(
+        profile="megatron", model="deepseek-v3", gpu="h100", seq_len=4096, world_size=1024,
+        requested_global_batch=4096,
+    )  # fmt: skip
+    assert answer.checks[0].split is None
+    assert answer.checks[0].unsplit is None
 
 
 def test_advice_reads_back_as_json() -> None:
