@@ -26,6 +26,8 @@ EXIT = {
     "known": YES,
     "stages": YES,
     "layout": YES,
+    "same": YES,
+    "differ": NO,
     "over": NO,
     "solutions": YES,
     "best": YES,

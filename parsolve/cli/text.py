@@ -27,6 +27,7 @@ from parsolve.solver.answer import (
     Best,
     Comparison,
     Conflict,
+    Difference,
     Files,
     Memory,
     RankLayout,
@@ -99,6 +100,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.files import show_files  # noqa: PLC0415  (a check needs it not)
 
             show_files(screen, answer)
+        case Difference():
+            from parsolve.cli.differing import show_difference  # noqa: PLC0415  (a check needs it not)
+
+            show_difference(screen, answer)
         case Stages():
             from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
 

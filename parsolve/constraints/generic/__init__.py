@@ -87,6 +87,7 @@ GENERIC = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
+    batch=batch.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=batch.microbatches_in_pipeline,

@@ -71,6 +71,7 @@ MEGATRON = Profile(
     implied=IMPLIED,
     lists=lists,
     splits=SPLITS,
+    batch=q.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=q.microbatches,
