@@ -19,6 +19,7 @@ SUMMARIES = {
     "ones.",
     "diff": "Say what changes between two configurations or files: verdict, dp, global batch, "
     "memory, groups.",
+    "move": "Say what must change for a recipe to run on another cluster with its global batch.",
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
@@ -42,6 +43,7 @@ EXAMPLES = {
     "solve": "parsolve --world 64 --gpus-per-node 8 --moe --maximize dp",
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
     "diff": 'parsolve diff "--world 16 --ep 8" "--world 8 --ep 8"',
+    "move": 'parsolve move "--world 16 --ep 8 --gradient-accumulation-steps 8" --world 8',
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
@@ -59,6 +61,7 @@ FUNCTIONS = {
     "solve": ("solve", "solve"),
     "check": ("check", "check"),
     "diff": ("diff", "diff"),
+    "move": ("move", "move"),
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
@@ -74,7 +77,7 @@ FUNCTIONS = {
 }
 """Module under `parsolve.cli.commands` and function of each command."""
 
-QUOTING = frozenset({"diff"})
+QUOTING = frozenset({"diff", "move"})
 """Commands of which an argument may be options in quotes: behind a space they are no options."""
 
 QUOTED = re.compile(r"-\S*\s+\S")

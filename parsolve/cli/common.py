@@ -28,6 +28,8 @@ EXIT = {
     "layout": YES,
     "same": YES,
     "differ": NO,
+    "moved": YES,
+    "stuck": NO,
     "over": NO,
     "solutions": YES,
     "best": YES,

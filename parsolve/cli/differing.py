@@ -10,7 +10,7 @@ from parsolve.cli.screen import OPEN, YES, Screen
 from parsolve.cli.table import show_table
 from parsolve.cli.wording import cluster, listed
 from parsolve.constraints import PROFILES
-from parsolve.constraints.fields import Bytes, Field, gib, size_text
+from parsolve.constraints.fields import Bytes, Field, gib
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import (
     Difference,
@@ -167,7 +167,7 @@ def value_text(field: Field, value: Any) -> str:  # noqa: ANN401  (whatever a fi
     if value is None:
         return "unset"
     if isinstance(field, Bytes):
-        return gib(value) if value % 2**20 else size_text(value)
+        return gib(value)
     if value == 0 and (word := getattr(field, "zero", "")):
         return str(word)
     return _quantity(value)

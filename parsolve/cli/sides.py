@@ -156,10 +156,8 @@ def _of_object(name: str, profile: str | None, model: str | None, gpu: str | Non
     return _of_options(name, said)
 
 
-def shared(
-    side: Told, given: Mapping[str, object], cluster: Cluster, sides: Sequence[Told]
-) -> Told:
-    """The side under options that hold for all sides; one that it has no word for it lacks.
+def known_to(side: Told, given: Mapping[str, object], sides: Sequence[Told]) -> dict[str, object]:
+    """Options that hold for all sides, by the fields of this one; what it has no word for is left.
 
     Raises `UsageError` for one that no side has a word for.
     """
@@ -169,6 +167,7 @@ def shared(
         if found is not None:
             taken[found.name] = value
         elif all(known_as(each.profile, word, value) is None for each in sides):
-            message = f"{word} is known to no profile of {' and '.join(s.name for s in sides)}"
+            names = " and ".join(dict.fromkeys(each.profile.name for each in sides))
+            message = f"{word} is nothing of {names}; leave it out"
             raise UsageError(message)
-    return side.over(taken, cluster)
+    return taken

@@ -30,6 +30,7 @@ from parsolve.solver.answer import (
     Difference,
     Files,
     Memory,
+    Moves,
     RankLayout,
     Rejected,
     Schedule,
@@ -104,6 +105,10 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.differing import show_difference  # noqa: PLC0415  (a check needs it not)
 
             show_difference(screen, answer)
+        case Moves():
+            from parsolve.cli.moving import show_moves  # noqa: PLC0415  (a check needs it not)
+
+            show_moves(screen, answer)
         case Stages():
             from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
 

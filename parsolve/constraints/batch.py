@@ -29,7 +29,8 @@ class Batch:
     ``samples`` are those of a step, ``per_pass`` those that all ranks take in one forward pass,
     ``tokens`` those of a step where the length of a sample counts. The rest are names of fields:
     ``micro_batch`` is the samples per GPU and pass, ``passes`` count the passes of a step (the
-    one to change first, first), ``asked`` states the samples of a step.
+    one to change first, first), ``asked`` states the samples of a step. ``ranks`` count the
+    data-parallel ranks, where they do not follow from the cluster.
     """
 
     samples: Named
@@ -38,6 +39,7 @@ class Batch:
     micro_batch: str
     passes: tuple[str, ...] = ()
     asked: str = ""
+    ranks: tuple[str, ...] = ()
 
     @property
     def knobs(self) -> tuple[str, ...]:

@@ -84,6 +84,11 @@ def _of_account(config: Config) -> dict[str, Any]:
     }
 
 
+def side_of(told: Told, config: Config) -> Side:
+    """One configuration as the side of a difference."""
+    return _Read(told, config).side()
+
+
 def difference(before: Told, after: Told) -> Difference:
     """What changes from one configuration to the other. Raises `Misuse`."""
     return differing(before, before.config(), after, after.config())

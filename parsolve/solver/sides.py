@@ -10,7 +10,7 @@ from parsolve.constraints.fields import Misuse
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import Document
-from parsolve.solver.files.format import Format
+from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, NODES, WORLD, Format
 from parsolve.solver.files.judging import Asked, Facts, configured, overridden
 from parsolve.solver.files.reading import Reading, Said
 
@@ -58,6 +58,15 @@ class Told:
         """Settings of the file that no option replaces, by field."""
         replaced = overridden(self.reading, self.asked)
         return {of: each for of, each in self.reading.said.items() if of not in replaced}
+
+    def own_cluster(self) -> Cluster:
+        """What options and the file say of the cluster."""
+        said = self.said()
+        known = {of: said[of].value for of in CLUSTER if of in said and not said[of].unknown}
+        file = Cluster(
+            world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
+        )
+        return self.cluster.over(file)
 
     def over(self, given: Mapping[str, object], cluster: Cluster) -> Told:
         """The same with further options, which win."""

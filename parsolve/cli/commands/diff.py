@@ -20,7 +20,7 @@ from parsolve.cli.common import (
     reports_misuse,
 )
 from parsolve.cli.options import takes_fields
-from parsolve.cli.sides import World, shared, told
+from parsolve.cli.sides import World, known_to, told
 from parsolve.solver.files.cluster import Cluster
 
 
@@ -60,5 +60,5 @@ def diff(
     size = None if world is None else one_world(world, "diff")
     cluster = Cluster(world=size, nodes=nodes, gpus_per_node=per_node)
     sides = [told(text, profile, model, gpu) for text in (before, after)]
-    first, second = (shared(side, given, cluster, sides) for side in sides)
+    first, second = (side.over(known_to(side, given, sides), cluster) for side in sides)
     finish(difference(first, second), format)

@@ -51,6 +51,7 @@ STEP = Batch(
     per_pass=f.micro_batch * data_parallel_size,
     micro_batch=f.micro_batch.name,
     passes=(f.gradient_accumulation_steps.name,),
+    ranks=(f.dp_replicate_size.name, f.dp_shard_size.name),
 )
 
 DERIVED = (

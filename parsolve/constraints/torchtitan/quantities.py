@@ -69,6 +69,7 @@ STEP = Batch(
     tokens=_tokens,
     micro_batch=f.micro_batch.name,
     asked=f.requested_global_batch.name,
+    ranks=(f.dp_replicate_size.name, f.dp_shard_size.name),
 )
 gradient_accumulation = Named(
     "gradient_accumulation",

@@ -1,0 +1,149 @@
+"""The ways to run a recipe on another cluster, as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from parsolve.cli.differing import arrow, show_changes, value_text, verdict_words
+from parsolve.cli.screen import NO, OPEN, YES, Screen
+from parsolve.cli.verdicts import show_cautions
+from parsolve.cli.wording import option
+from parsolve.constraints import PROFILES
+from parsolve.solver.answer import FileEdit, Move, Moves, Rejected
+
+
+def show_moves(screen: Screen, answer: Moves) -> None:
+    """Both clusters, what must change, in the recipe's own words, and what that changes."""
+    _headline(screen, answer)
+    if answer.origin is not None:
+        screen.entry("from", verdict_words(answer.origin))
+    screen.entry("as it is", _as_it_is(answer))
+    for rule in answer.unmended:
+        screen.entry("stops", f"{rule}: no knob mends it; the cluster or the model must change")
+    for position, move in enumerate(answer.moves):
+        label = "change" if position == 0 else "or"
+        screen.entry(label, f"{'; '.join(_change(answer, move))}{_note(answer, position)}")
+        if position == 0:
+            for text in _batch(answer, move):
+                screen.entry("", text)
+    if answer.more:
+        screen.entry("", f"and {answer.more} more that change as few knobs")
+    screen.entry("proof", _proof(answer))
+    if answer.difference is not None and answer.moves:
+        first = answer.moves[0].detail
+        news = {*answer.difference.warned}
+        show_cautions(screen, [each for each in first.warnings if each.warning in news])
+        labels = ("as it is" if answer.origin is None else "from", "to")
+        show_changes(screen, answer.difference, labels)
+
+
+def _headline(screen: Screen, answer: Moves) -> None:
+    world = PROFILES[answer.profile].world
+    to = answer.unchanged.detail.config[world]
+    worlds = [] if answer.origin is None else [answer.origin.detail.config[world]]
+    where = " -> ".join(map(str, dict.fromkeys((*worlds, to)))) + " GPUs"
+    if not answer.moves:
+        word, style = ("stuck", NO) if answer.complete else ("undecided", OPEN)
+        screen.headline(word, f"{answer.name}: {where}, no way was found", style)
+        return
+    first = answer.moves[0]
+    count = len(first.knobs)
+    knobs = {0: "no knob changes", 1: "1 knob changes"}.get(count, f"{count} knobs change")
+    kept = ""
+    if answer.global_batch is not None:
+        same = first.off == 0
+        batch = f"{answer.global_batch:,}"
+        kept = (
+            f", global batch {batch} kept"
+            if same
+            else ", global batch " + arrow(batch, f"{first.global_batch:,}")
+        )
+    screen.headline("moved", f"{answer.name}: {where}{kept}; {knobs}", YES)
+
+
+def _as_it_is(answer: Moves) -> str:
+    side, wanted = answer.unchanged, answer.global_batch
+    words = verdict_words(side)
+    if isinstance(side.detail, Rejected) or side.global_batch is None or wanted is None:
+        return words
+    if side.global_batch == wanted:
+        return f"{words}; the global batch stays {wanted:,}"
+    return f"{words}; the global batch becomes {side.global_batch:,}, not {wanted:,}"
+
+
+def _change(answer: Moves, move: Move) -> Iterator[str]:
+    """What to change, in the words of the file or as options."""
+    if move.edits is not None:
+        for edit in move.edits:
+            yield _edit(edit)
+        if not move.edits:
+            yield "nothing"
+        return
+    profile = PROFILES[answer.profile]
+    for name, value in move.change.items():
+        field = profile.field_of[name]
+        before = answer.unchanged.detail.config.get(name, field.default)
+        said = option(field, value)
+        yield f"{said} (was {value_text(field, before)})"
+    if not move.change:
+        yield "nothing"
+
+
+def _edit(edit: FileEdit) -> str:
+    if edit.line is None:
+        return f"add {edit.key} {_text(edit.after)}"
+    return f"{edit.key} {arrow(_text(edit.before), _text(edit.after))} (line {edit.line})"
+
+
+def _text(value: Any) -> str:  # noqa: ANN401  (a file holds anything)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _note(answer: Moves, position: int) -> str:
+    """Of a way that is not as near as the first: how far its batch is off."""
+    if position < answer.nearest or answer.global_batch is None:
+        return ""
+    move = answer.moves[position]
+    count = len(move.knobs)
+    knobs = "no other knob" if count == 0 else f"{count} knob{'s' if count > 1 else ''}"
+    return f"    ({knobs}; the global batch becomes {move.global_batch:,})"
+
+
+def _batch(answer: Moves, move: Move) -> Iterator[str]:
+    """Why the global batch is not kept, and what depends on it."""
+    wanted, unit = answer.global_batch, move.unit
+    if wanted is None:
+        yield "no global batch is kept: it is not known what it was"
+        return
+    if not move.off or unit is None:
+        return
+    if wanted % unit:
+        below = wanted // unit * unit
+        near = " and ".join(f"{n:,}" for n in (below, below + unit) if n)
+        yield (
+            f"a step takes a multiple of {unit:,} samples, one of each data-parallel rank, and "
+            f"{wanted:,} is none; the nearest are {near}"
+        )
+    else:
+        yield f"no micro-batch and accumulation that are accepted give {wanted:,}"
+    yield f"the learning rate was chosen for a global batch of {wanted:,}"
+
+
+def _proof(answer: Moves) -> str:
+    """What is known of other ways."""
+    if not answer.complete:
+        return "none: the search was cut short; fewer changes may do"
+    if not answer.moves:
+        return f"no change of at most {answer.most_knobs} knobs is accepted"
+    first = answer.moves[0]
+    fewer = f"no change of fewer than {len(first.knobs)} knobs" if first.knobs else ""
+    if answer.global_batch is None:
+        return f"{fewer} is accepted" if fewer else "the recipe is accepted as it is"
+    if first.off:
+        most = answer.most_knobs
+        return f"no change of at most {most} knobs comes nearer to {answer.global_batch:,}"
+    if not fewer:
+        return "it is accepted with its own knobs; only what makes up the batch changes"
+    return f"{fewer} is accepted with a global batch of {answer.global_batch:,}"
