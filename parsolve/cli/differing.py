@@ -24,6 +24,8 @@ from parsolve.solver.answer import (
 )
 
 ABSENT = "-"
+LONG = 100_000
+"""Numbers from here on are read in groups of digits."""
 
 
 def show_difference(screen: Screen, answer: Difference) -> None:
@@ -179,6 +181,8 @@ def _quantity(value: Any) -> str:  # noqa: ANN401  (whatever is derived)
             return ABSENT
         case bool():
             return str(value).lower()
+        case int() if abs(value) >= LONG:
+            return f"{value:,}"
         case list() | tuple():
             return listed(list(value))
         case _:

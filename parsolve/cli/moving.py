@@ -20,8 +20,9 @@ def show_moves(screen: Screen, answer: Moves) -> None:
     if answer.origin is not None:
         screen.entry("from", verdict_words(answer.origin))
     screen.entry("as it is", _as_it_is(answer))
+    remedies = {v.rule: v.remedy for v in getattr(answer.unchanged.detail, "violations", ())}
     for rule in answer.unmended:
-        screen.entry("stops", f"{rule}: no knob mends it; the cluster or the model must change")
+        screen.entry("stops", f"{rule}, which no knob mends: {remedies[rule]}")
     for position, move in enumerate(answer.moves):
         label = "change" if position == 0 else "or"
         screen.entry(label, f"{'; '.join(_change(answer, move))}{_note(answer, position)}")
@@ -31,6 +32,7 @@ def show_moves(screen: Screen, answer: Moves) -> None:
     if answer.more:
         screen.entry("", f"and {answer.more} more that change as few knobs")
     screen.entry("proof", _proof(answer))
+    screen.entry("searched", answer.searched)
     if answer.difference is not None and answer.moves:
         first = answer.moves[0].detail
         news = {*answer.difference.warned}
@@ -77,7 +79,7 @@ def _change(answer: Moves, move: Move) -> Iterator[str]:
     """What to change, in the words of the file or as options."""
     if move.edits is not None:
         for edit in move.edits:
-            yield _edit(edit)
+            yield _edit(edit, script=answer.unchanged.syntax == "script")
         if not move.edits:
             yield "nothing"
         return
@@ -91,10 +93,12 @@ def _change(answer: Moves, move: Move) -> Iterator[str]:
         yield "nothing"
 
 
-def _edit(edit: FileEdit) -> str:
+def _edit(edit: FileEdit, *, script: bool) -> str:
+    key = f"--{edit.key}" if script and "." not in edit.key else edit.key
     if edit.line is None:
-        return f"add {edit.key} {_text(edit.after)}"
-    return f"{edit.key} {arrow(_text(edit.before), _text(edit.after))} (line {edit.line})"
+        value = "" if script and edit.after is True else f" {_text(edit.after)}"
+        return f"add {key}{value}"
+    return f"{key} {arrow(_text(edit.before), _text(edit.after))} (line {edit.line})"
 
 
 def _text(value: Any) -> str:  # noqa: ANN401  (a file holds anything)
@@ -115,7 +119,8 @@ def _batch(answer: Moves, move: Move) -> Iterator[str]:
     """Why the global batch is not kept, and what depends on it."""
     wanted, unit = answer.global_batch, move.unit
     if wanted is None:
-        yield "no global batch is kept: it is not known what it was"
+        if PROFILES[answer.profile].batch is not None:
+            yield "what its global batch was is not known; --from-world tells, and it is kept"
         return
     if not move.off or unit is None:
         return
@@ -137,13 +142,12 @@ def _proof(answer: Moves) -> str:
         return "none: the search was cut short; fewer changes may do"
     if not answer.moves:
         return f"no change of at most {answer.most_knobs} knobs is accepted"
-    first = answer.moves[0]
-    fewer = f"no change of fewer than {len(first.knobs)} knobs" if first.knobs else ""
-    if answer.global_batch is None:
-        return f"{fewer} is accepted" if fewer else "the recipe is accepted as it is"
+    first, wanted = answer.moves[0], answer.global_batch
+    count = len(first.knobs)
     if first.off:
-        most = answer.most_knobs
-        return f"no change of at most {most} knobs comes nearer to {answer.global_batch:,}"
-    if not fewer:
-        return "it is accepted with its own knobs; only what makes up the batch changes"
-    return f"{fewer} is accepted with a global batch of {answer.global_batch:,}"
+        return f"no change of at most {answer.most_knobs} knobs comes nearer to {wanted:,}"
+    kept = "" if wanted is None else f" with a global batch of {wanted:,}"
+    if count == 0:
+        return f"its own knobs are accepted{kept}; only what makes up the batch changes"
+    fewer = "as it is" if count == 1 else f"with fewer than {count} knobs changed"
+    return f"it is not accepted {fewer}{kept}"

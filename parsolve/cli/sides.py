@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,11 +16,9 @@ from parsolve.cli.options import UsageError, profile_named, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import shown
 from parsolve.constraints.profile import Profile
-from parsolve.solver.compare import known_as
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.judging import Facts
-from parsolve.solver.files.reading import contents, read
-from parsolve.solver.sides import Told, nothing_read
+from parsolve.solver.sides import Told, of_fields, of_file
 
 World = Annotated[
     str | None,
@@ -128,46 +126,19 @@ def _of_options(name: str, said: _Said) -> Told:
         raise UsageError(message)
     if said.profile is not None:
         profile_named(said.profile)
+    facts = facts_of(said.model, said.gpu)
     if said.files:
-        path = said.files[0]
-        reading = read(path, contents(path), said.profile)
+        side = of_file(said.files[0], said.profile, facts, said.model)
     else:
-        reading = nothing_read(name, said.profile or DEFAULT_PROFILE)
-    return Told(
-        name=name,
-        reading=reading,
-        facts=facts_of(said.model, said.gpu),
-        given=said.given,
-        cluster=said.cluster,
-        model=said.model,
-    )
+        side = of_fields(
+            name, {}, profile_named(said.profile or DEFAULT_PROFILE), facts, said.model
+        )
+    return replace(side, name=name, given=said.given, cluster=said.cluster)
 
 
 def _of_object(name: str, profile: str | None, model: str | None, gpu: str | None) -> Told:
     """The fields of a JSON object, the world among them."""
     from parsolve.cli.jsonl import configuration  # noqa: PLC0415  (few sides are one)
 
-    fields = configuration(name.encode())
     chosen = profile_named(profile or DEFAULT_PROFILE)
-    world = next((k for k in fields if chosen.spellings.get(k) == chosen.world), None)
-    size = None if world is None else chosen.field_of[chosen.world].parse(fields.pop(world))
-    cluster = Cluster(world=size if isinstance(size, int) else None)
-    said = _Said(given=fields, cluster=cluster, profile=profile, model=model, gpu=gpu)
-    return _of_options(name, said)
-
-
-def known_to(side: Told, given: Mapping[str, object], sides: Sequence[Told]) -> dict[str, object]:
-    """Options that hold for all sides, by the fields of this one; what it has no word for is left.
-
-    Raises `UsageError` for one that no side has a word for.
-    """
-    taken: dict[str, object] = {}
-    for word, value in given.items():
-        found = known_as(side.profile, word, value)
-        if found is not None:
-            taken[found.name] = value
-        elif all(known_as(each.profile, word, value) is None for each in sides):
-            names = " and ".join(dict.fromkeys(each.profile.name for each in sides))
-            message = f"{word} is nothing of {names}; leave it out"
-            raise UsageError(message)
-    return taken
+    return of_fields(name, configuration(name.encode()), chosen, facts_of(model, gpu), model)

@@ -855,7 +855,8 @@ class Moves:
     the other one. ``global_batch`` is what was to be kept. The moves come nearest to it, and those
     after ``nearest`` of them change fewer knobs for a global batch that is further off; ``more``
     counts those that are as good and not shown. Rules in ``unmended`` are violated whatever knob
-    changes. ``complete`` is false where the search was cut short: fewer changes may do, or some.
+    changes. ``searched`` says among which values. ``complete`` is false where the search was cut
+    short: fewer changes may do, or some.
     ``difference`` is between the origin and the first move.
     """
 
@@ -869,6 +870,7 @@ class Moves:
     more: int | None = None
     most_knobs: int
     unmended: tuple[str, ...] = ()
+    searched: str
     complete: bool
     difference: Difference | None = None
     answer: Literal["moves"] = "moves"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from parsolve.constraints.fields import FieldError, Misuse
+from parsolve.constraints.fields import FieldError, Misuse, Size
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Accepted, Fields, FileEdit, Move, Moves
 from parsolve.solver.check import check
@@ -86,6 +86,7 @@ def move(recipe: Told, to: Elsewhere, *, shown: int = SHOWN) -> Moved:
         more=_more(found, shown),
         most_knobs=MOST_CHANGES,
         unmended=_unmended(config) if not moves else (),
+        searched=_searched(profile, samples),
         complete=found.complete,
         difference=difference,
     )
@@ -199,6 +200,27 @@ def _more(found: Found, shown: int) -> int | None:
     if not found.steps:
         return None
     return max(0, len(found.steps[-1].changes) - shown) or None
+
+
+def _searched(profile: Profile, samples: int | None) -> str:
+    """Among which values a smallest change was looked for."""
+    batch = () if profile.batch is None or samples is None else profile.batch.knobs
+    sizes = [
+        each.name
+        for each in profile.fields
+        if isinstance(each, Size) and each.role == "knob" and each.divides
+    ]
+    parts = [
+        f"{', '.join(sizes)} over the divisors of the world",
+        "every label and switch",
+        "other counts near their value, its halves, and the multiples that a rule asks for",
+    ]
+    if batch:
+        parts.append(f"{', '.join(batch)} over all that give the batch, or come nearest")
+    if profile.account is not None:
+        parts.append("to save memory, the levers that its account names")
+    parts.append("the model, the trainer, lengths and what options say stay as they are")
+    return "; ".join(parts)
 
 
 def _unmended(config: Config) -> tuple[str, ...]:

@@ -65,13 +65,15 @@ class Found:
     complete: bool
 
 
-def ways(config: Config, samples: int | None, held: Container[str] = ()) -> Found:
+def ways(
+    config: Config, samples: int | None, held: Container[str] = (), *, most: int = MOST_TRIED
+) -> Found:
     """How a configuration of the new cluster can run with a global batch of so many samples.
 
     Fields in ``held`` do not change, nor what decides the tokens of a sample. At most
-    `MOST_CHANGES` knobs change beside the batch.
+    `MOST_CHANGES` knobs change beside the batch, and ``most`` changes are tried.
     """
-    search = _Search(config, samples, held)
+    search = _Search(config, samples, held, most)
     steps: list[Step] = []
     for knobs in range(MOST_CHANGES + 1):
         step = search.step(knobs)
@@ -110,7 +112,7 @@ class _Search:
     config: Config
     samples: int | None
     held: Container[str]
-    left: int = MOST_TRIED
+    left: int
     nearest: float = float("inf")
     """How far the batch is off in the last step that was found."""
     seen: set[frozenset[tuple[str, object]]] = field(default_factory=set)
@@ -286,12 +288,21 @@ class _Search:
         return tuple(dict.fromkeys([now, samples, *_multiples(samples, ranks)]))
 
     def passes(self, values: Values, samples: int, name: str) -> tuple[object, ...]:
-        """How many passes give the samples, or come nearest."""
+        """How many passes give the samples, or come nearest.
+
+        Where passes only cut the micro-batch into parts, all that divide it.
+        """
         now = values[self.profile.index_of[name]]
         if name not in self.free:
             return (now,)
         once, _ = self.count(self.with_value(values, name, 1))
-        counts = [n // once for n in _multiples(samples, once)] if once else []
+        twice, _ = self.count(self.with_value(values, name, 2))
+        if once == twice:
+            assert self.batch is not None  # noqa: S101  (asked only where one is to be kept)
+            micro = values[self.profile.index_of[self.batch.micro_batch]]
+            counts = list(divisors(micro or 1))
+        else:
+            counts = [n // once for n in _multiples(samples, once)] if once else []
         default = self.profile.field_of[name].default
         return tuple(dict.fromkeys([now, *counts, default]))
 

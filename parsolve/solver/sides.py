@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from parsolve.constraints import DEFAULT_PROFILE
-from parsolve.constraints.fields import Misuse
+from parsolve.constraints.fields import FieldError, Misuse
 from parsolve.constraints.profile import Config, Profile
+from parsolve.solver.compare import known_as
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import Document
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, NODES, WORLD, Format
 from parsolve.solver.files.judging import Asked, Facts, configured, overridden
-from parsolve.solver.files.reading import Reading, Said
+from parsolve.solver.files.reading import Reading, Said, contents, read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +75,50 @@ class Told:
         names = {spellings.get(name, name) for name in given}
         kept = {k: v for k, v in self.given.items() if spellings.get(k, k) not in names}
         return replace(self, given={**kept, **given}, cluster=cluster.over(self.cluster))
+
+    def with_fields(self, fields: Mapping[str, object]) -> Told:
+        """The same with further fields by any spelling, the world among them.
+
+        Raises `FieldError`.
+        """
+        profile, given = self.profile, dict(fields)
+        world = next((k for k in given if profile.spellings.get(k) == profile.world), None)
+        size = None if world is None else profile.field_of[profile.world].parse(given.pop(world))
+        return self.over(given, Cluster(world=size if isinstance(size, int) else None))
+
+
+def known_to(side: Told, given: Mapping[str, object], sides: Sequence[Told]) -> dict[str, object]:
+    """Options that hold for all sides, by the fields of this one; what it has no word for is left.
+
+    Raises `FieldError` for one that no side has a word for.
+    """
+    taken: dict[str, object] = {}
+    for word, value in given.items():
+        found = known_as(side.profile, word, value)
+        if found is not None:
+            taken[found.name] = value
+        elif all(known_as(each.profile, word, value) is None for each in sides):
+            names = " and ".join(dict.fromkeys(each.profile.name for each in sides))
+            message = f"{word} is nothing of {names}; leave it out"
+            raise FieldError(message)
+    return taken
+
+
+def of_fields(
+    name: str,
+    fields: Mapping[str, object],
+    profile: Profile,
+    facts: Facts,
+    model: str | None = None,
+) -> Told:
+    """A configuration of fields by any spelling, the world among them. Raises `FieldError`."""
+    told = Told(name=name, reading=nothing_read(name, profile.name), facts=facts, model=model)
+    return told.with_fields(fields)
+
+
+def of_file(path: str, profile: str | None, facts: Facts, model: str | None = None) -> Told:
+    """A configuration of a file. Raises `FileProblem`."""
+    return Told(name=path, reading=read(path, contents(path), profile), facts=facts, model=model)
 
 
 def nothing_read(name: str, profile: str = DEFAULT_PROFILE) -> Reading:

@@ -20,8 +20,9 @@ from parsolve.cli.common import (
     reports_misuse,
 )
 from parsolve.cli.options import takes_fields
-from parsolve.cli.sides import World, known_to, told
+from parsolve.cli.sides import World, told
 from parsolve.solver.files.cluster import Cluster
+from parsolve.solver.sides import known_to
 
 
 @takes_fields

@@ -26,11 +26,11 @@ from parsolve.cli.common import (
 )
 from parsolve.cli.options import UsageError, takes_fields
 from parsolve.cli.output import check_writable, is_standard, write_to
-from parsolve.cli.sides import World, facts_of, known_to, told
+from parsolve.cli.sides import World, facts_of, told
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import FileProblem
 from parsolve.solver.files.reading import decoded
-from parsolve.solver.sides import Told
+from parsolve.solver.sides import Told, known_to
 
 ORIGIN = "Where the recipe is from"
 

@@ -68,6 +68,8 @@ def edits(reading: Reading, values: Mapping[str, Any]) -> Iterator[Edit]:
 def _keys(format_: Format, entries: Any) -> Iterator[tuple[Key, Entry]]:  # noqa: ANN401  (any view)
     for entry in entries:
         key = format_.key(entry.key)
+        if key is None and entry.key in CLUSTER:  # a launcher says it
+            key = Key(path=entry.key, of=entry.key)
         if key is not None and key.read(entry.value) is not OFF:
             yield key, entry
 
