@@ -105,7 +105,9 @@ def test_what_an_alias_shares_is_refused() -> None:
     with pytest.raises(FileProblem, match="is not written in one place here; set it to 4 by hand"):
         changed("run.yaml", text, {"ep_size": 4})
     merged = "base: &b\n  expert_parallel_size: 8\n<<: *b\ntp_size: 1\n"
-    with pytest.raises(FileProblem, match="base.expert_parallel_size is written in the same place"):
+    with pytest.raises(
+        FileProblem, match=r"base\.expert_parallel_size is written in the same place"
+    ):
         changed("run.yaml", merged, {"ep_size": 4})
 
 
