@@ -20,6 +20,9 @@ def show_moves(screen: Screen, answer: Moves) -> None:
     if answer.origin is not None:
         screen.entry("from", verdict_words(answer.origin))
     screen.entry("as it is", _as_it_is(answer))
+    if not answer.moves and isinstance(answer.unchanged.detail, Rejected):
+        for violation in answer.unchanged.detail.violations:
+            screen.entry("violated", f"{violation.rule}: {violation.because}")
     remedies = {v.rule: v.remedy for v in getattr(answer.unchanged.detail, "violations", ())}
     for rule in answer.unmended:
         screen.entry("stops", f"{rule}, which no knob mends: {remedies[rule]}")

@@ -37,6 +37,9 @@ from parsolve.solver.repair import (
 MOST_TRIED = 60_000
 """Changes of knobs tried before the search gives up."""
 
+UNSAID = 100.0
+"""Doublings that leaving a number out counts as."""
+
 Cost = tuple[int, int, int, float]
 """How far a batch is off, how many of its fields change, the last of them, and how far."""
 
@@ -334,7 +337,9 @@ class _Search:
         moved = 0.0
         for name, value in change.items():
             before = values[self.profile.index_of[name]]
-            if isinstance(value, int) and isinstance(before, int):
+            if value is None:  # saying nothing any more is the last that anybody wants
+                moved += UNSAID
+            elif isinstance(value, int) and isinstance(before, int):
                 moved += abs(log2(value) - log2(max(1, before)))
             else:
                 moved += 1

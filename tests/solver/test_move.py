@@ -277,6 +277,13 @@ def test_without_an_origin_only_a_stated_batch_is_kept() -> None:
     assert stated.moves[0].off == 0
 
 
+def test_a_number_that_was_said_stays_said() -> None:
+    answer = parsolve.move(
+        {"world_size": 8, "ep_size": 8, "gradient_accumulation_steps": 2}, world_size=16
+    )
+    assert dict(answer.moves[0].change) == {"gradient_accumulation_steps": 1}
+
+
 def test_a_search_that_is_cut_short_says_so() -> None:
     config = at("halo", 4, {"ep_size": 8})
     assert ways(config, 8, most=1) == Found((), complete=False)
