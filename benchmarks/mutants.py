@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 from parsolve.constraints import PROFILES
@@ -61,14 +63,36 @@ class Subject:
     def caught(
         self, mutants: Iterable[ProgramMutant], configurations: Iterable[Values]
     ) -> set[str]:
-        """Names of the mutants on which some configuration has another outcome."""
-        usual = [(values, self.outcome(values)) for values in dict.fromkeys(configurations)]
+        """Names of the mutants on which some configuration has another outcome.
+
+        Where a function is not entered, a mistake in it makes no difference.
+        """
+        usual = [(values, *self._entered(values)) for values in dict.fromkeys(configurations)]
         found = set()
         for mutant in mutants:
+            changed = mutant.function.name
             with self.program.changed(mutant):
-                if any(self.outcome(values) != outcome for values, outcome in usual):
+                if any(
+                    changed in entered and self.outcome(values) != outcome
+                    for values, outcome, entered in usual
+                ):
                     found.add(mutant.name)
         return found
+
+    def _entered(self, values: Values) -> tuple[object, set[str]]:
+        """The outcome, and the names of the functions that are entered on the way to it."""
+        entered: set[str] = set()
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            if event == "call":
+                entered.add(frame.f_code.co_name)
+
+        before = sys.getprofile()
+        sys.setprofile(note)
+        try:
+            return self.outcome(values), entered
+        finally:
+            sys.setprofile(before)
 
 
 def halo() -> Subject:

@@ -4,6 +4,7 @@ Questions, each answered by a frozen value whose JSON is a public format::
 
     check(world_size=8, ep_size=4)                       # Accepted | Rejected
     compare(world_size=64, tp_size=8, ep_size=8)         # Comparison
+    check_files("train.yaml", world=16)                  # Files
     diff({"world_size": 16}, "run.yaml", world_size=8)   # Difference
     move("run.yaml", world_size=8, from_world=16)        # Moves
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         Comparison,
         Conflict,
         Difference,
+        Files,
         Fixtures,
         Memory,
         Moves,
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "best",
     "check",
+    "check_files",
     "compare",
     "diff",
     "fixtures",
@@ -123,6 +126,49 @@ def compare(
         return _config(profile.name, said, model, gpu)
 
     return compare_all(given, read, shown_repairs=repairs)
+
+
+def check_files(  # noqa: PLR0913  (what holds for every file)
+    *paths: str | PathLike[str],
+    profile: str | None = None,
+    world: int | None = None,
+    nodes: int | None = None,
+    gpus_per_node: int | None = None,
+    model: Model = None,
+    gpu: str | None = None,
+    repairs: int = 6,
+    **fields: object,
+) -> Files:
+    """Check training files and launch scripts, or all in folders; nothing in them is executed.
+
+    ``profile`` names the framework where a file may be of several. ``world`` counts GPUs in all,
+    ``nodes`` OS nodes and ``gpus_per_node`` GPUs (processes) of each; they, ``model`` and
+    ``fields`` replace what files say. A file that cannot be read is an entry with its ``error``.
+    Raises `ValueError` if there is no file at all, or for misuse of the arguments.
+    """
+    from parsolve.solver.facts import with_facts  # noqa: PLC0415
+    from parsolve.solver.files.cluster import Cluster  # noqa: PLC0415
+    from parsolve.solver.files.judging import Asked  # noqa: PLC0415
+    from parsolve.solver.files.judging import check_files as check_all  # noqa: PLC0415
+
+    for name, value in (("world", world), ("nodes", nodes), ("gpus_per_node", gpus_per_node)):
+        _needs(name, value, int, type(None))
+    _needs("repairs", repairs, int)
+
+    def facts(
+        chosen: Profile, said: Mapping[str, object], own: str | None, worlds: list[int]
+    ) -> dict[str, object]:
+        return with_facts(chosen, said, own if model is None else model, gpu, worlds)
+
+    asked = Asked(
+        facts=facts,
+        given=fields,
+        cluster=Cluster(world=world, nodes=nodes, gpus_per_node=gpus_per_node),
+        replaces_model=model is not None,
+        profile=None if profile is None else _profile(profile).name,
+        shown_repairs=repairs,
+    )
+    return check_all([str(path) for path in paths], asked)
 
 
 def memory(
@@ -262,7 +308,7 @@ def _side(recipe: Recipe, profile: str | None, model: Model, gpu: str | None) ->
     facts = _facts(model, gpu)
     if isinstance(recipe, Mapping):
         return of_fields("the configuration", recipe, named or _profile("halo"), facts)
-    return of_file(fspath(recipe), profile, facts)
+    return of_file(fspath(recipe), profile, facts, model)
 
 
 def _facts(model: Model, gpu: str | None) -> Facts:

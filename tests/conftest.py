@@ -18,6 +18,7 @@ LONG = (
     "tests/solver/test_fixture",
     "tests/browser",
     "tests/cli/test_fixtures",
+    "tests/test_transcripts",
 )
 """How the names of files begin that take minutes."""
 

@@ -14,9 +14,6 @@ from parsolve.cli.wording import change_words, speaking
 from parsolve.constraints import PROFILES
 from parsolve.solver.answer import Files, FileVerdict, Rejected
 
-UNREADABLE = "unreadable"
-"""Rule id of a file that cannot be read."""
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -34,7 +31,7 @@ def findings(verdict: FileVerdict) -> Iterator[Finding]:
     """What is wrong with a file: violated rules, then warnings, then settings that nobody reads."""
     if verdict.error is not None:
         place = (verdict.file, verdict.line, verdict.column)
-        yield Finding("error", UNREADABLE, verdict.error, *place)
+        yield Finding("error", verdict.verdict, verdict.error, *place)
     elif verdict.detail is not None:
         yield from _of_rules(verdict)
     for each in verdict.ignored:
@@ -79,9 +76,10 @@ def write_github(answer: Files, stream: TextIO) -> None:
             place += [f"col={each.column}"] if each.line and each.column else []
             place.append(f"title={_property(f'parsolve {each.rule}')}")
             stream.write(f"::{each.level} {','.join(place)}::{_data(each.message)}\n")
+    undecided = f"{answer.undecided} undecided, " if answer.undecided else ""
     stream.write(
         f"parsolve: {answer.accepted} accepted, {answer.rejected} rejected, "
-        f"{answer.unreadable} unreadable\n"
+        f"{undecided}{answer.unreadable} unreadable\n"
     )
 
 

@@ -84,21 +84,18 @@ QUOTED = re.compile(r"-\S*\s+\S")
 
 
 class FieldsCommand(TyperCommand):
-    """A command whose help shows of each switch the side that changes something."""
+    """A command with options made of fields, which help spells out."""
 
     profile: Profile
     """Whose fields are its options."""
+    fields: Sequence[str]
+    """Names of the parameters that stand for fields."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401  (typer's own)
-        """Help with ``--use-hsdp`` for what is off by default, ``--no-...`` for what is on."""
-        from parsolve.cli.options import switches  # noqa: PLC0415
+        """Help in which every option says its default."""
+        from parsolve.cli.manual import spell_out  # noqa: PLC0415  (only help needs it)
 
-        known = switches(self.profile)
-        for parameter in self.params:
-            if parameter.name in known:
-                on = known[parameter.name]
-                parameter.opts = parameter.secondary_opts if on else parameter.opts
-                parameter.secondary_opts = []
+        spell_out(self.profile, self.get_params(ctx))
         super().format_help(ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  (typer's own)
@@ -193,7 +190,8 @@ class Commands(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         if name in QUOTING:
             rest = [f" {each}" if QUOTED.match(each) else each for each in rest]
-        used = None if ctx.resilient_parsing else rest  # completion may ask for any option
+        # completion may ask for any option of the profile, as help does
+        used = [*rest, "--help"] if ctx.resilient_parsing else rest
         return name, build(str(name), used) if command is not None else None, rest
 
 
@@ -217,6 +215,7 @@ def command(
     single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)
     built: Any = typer.main.get_command(single)
     built.profile = profile
+    built.fields = getattr(run, "fields", ())
     return built
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
-from parsolve.cli import output
+from parsolve.cli import completion, output
 from parsolve.cli.entry import CLOSED_PIPE, INTERRUPTED, drop_output
 from parsolve.cli.options import UsageError, with_environment, worlds
 from parsolve.constraints.fields import Misuse
@@ -56,7 +56,6 @@ Nodes = Annotated[
     int | None,
     typer.Option(
         "--nnodes",
-        "--num-nodes",
         metavar="N",
         min=1,
         help="OS nodes of the job, as torchrun takes them; each has --nproc-per-node GPUs.",
@@ -67,7 +66,6 @@ PerNode = Annotated[
     int | None,
     typer.Option(
         "--nproc-per-node",
-        "--nproc_per_node",
         metavar="N",
         min=1,
         help="Processes of each node, one per GPU, as torchrun takes them.",
@@ -75,7 +73,14 @@ PerNode = Annotated[
     ),
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", help="Framework whose rules hold.", rich_help_panel=ASK)
+    str,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Framework whose rules hold.",
+        rich_help_panel=ASK,
+        autocompletion=completion.profiles,
+    ),
 ]
 Worlds = Annotated[
     str,
@@ -94,6 +99,7 @@ Model = Annotated[
         help="A model that parsolve models lists, or the path of a config.json in Hugging Face "
         "form, or of the folder that holds it.",
         rich_help_panel="Model",
+        autocompletion=completion.models,
     ),
 ]
 Gpu = Annotated[
@@ -104,6 +110,7 @@ Gpu = Annotated[
         help="GPU, such as h100, a100-40 or gb200: sets its memory as a bound, and the usual "
         "GPUs per node and NVLink domain where they divide the world.",
         rich_help_panel="Cluster",
+        autocompletion=completion.gpus,
     ),
 ]
 Where = Annotated[
@@ -122,6 +129,7 @@ Vary = Annotated[
         metavar="KNOB",
         help="Search this knob too, such as use_hsdp; repeatable. The axes are always searched.",
         rich_help_panel=ASK,
+        autocompletion=completion.knobs,
     ),
 ]
 Timeout = Annotated[
@@ -185,6 +193,17 @@ def one_world(text: str, command: str = "check") -> int:
         message = f"{command} takes one world; parsolve list and solve take several"
         raise UsageError(message, param_hint="'--world'")
     return found[0]
+
+
+def on_each_node(given: Mapping[str, object], processes: int | None) -> int | None:
+    """GPUs of a node, by either of their names; a process has one. Raises `UsageError`."""
+    stated = given.get("gpus_per_node")
+    if not isinstance(stated, int) or stated < 1:
+        return processes
+    if processes not in {None, stated}:
+        message = f"{processes} processes of each node have one GPU each, not {stated}"
+        raise UsageError(message, param_hint="'--gpus-per-node'")
+    return stated
 
 
 def time_limit(timeout: float | None) -> Any:  # noqa: ANN401  (imported late)

@@ -21,6 +21,9 @@ CLOSED_PIPE = 141
 OWN_OPTIONS = ("--help", "-h", "--version", "--install-completion", "--show-completion")
 """Options of parsolve itself; any other leading option belongs to `parsolve solve`."""
 
+COMPLETE = "_PARSOLVE_COMPLETE"
+"""What a shell sets to have a line completed."""
+
 ESCAPED = "parsolve-escaped"
 RETRY = 0.001
 """Seconds after which an interrupt is tried again."""
@@ -66,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: Sequence[str]) -> int:
     from parsolve.cli.app import app  # noqa: PLC0415  (a closed pipe may precede it)
 
+    if COMPLETE in os.environ:
+        from parsolve.cli import completion  # noqa: PLC0415  (it imports this module)
+
+        completion.with_default_command()
     try:
         app(with_default_command(arguments), prog_name="parsolve")
     except SystemExit as exit_:

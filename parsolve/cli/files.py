@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from parsolve.cli.launching import argument
+from parsolve.cli.launching import argument, text_of
 from parsolve.cli.screen import OPEN, Screen
 from parsolve.cli.table import show_table
 from parsolve.cli.verdicts import show_accepted, show_rejected
@@ -13,7 +13,13 @@ from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Field, Flag
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Accepted, Files, FileSetting, FileVerdict, Rejected, Side
-from parsolve.solver.files.format import Format
+from parsolve.solver.files.format import (
+    ENVIRONMENT,
+    GPUS_PER_NODE,
+    NODES,
+    WORLD,
+    Format,
+)
 from parsolve.solver.files.formats import FORMATS
 
 
@@ -32,6 +38,7 @@ def show_files(screen: Screen, answer: Files) -> None:
     show_table(screen, ("file", "profile", "GPUs", "verdict", "first rule"), _rows(answer))
     screen.line()
     parts = [f"{answer.accepted} accepted", f"{answer.rejected} rejected"]
+    parts += [f"{answer.undecided} undecided"] if answer.undecided else []
     parts += [f"{answer.unreadable} unreadable"] if answer.unreadable else []
     parts += [f"{len(answer.skipped)} skipped, of no known format"] if answer.skipped else []
     screen.line(f"{len(answer.files)} files: {', '.join(parts)}")
@@ -58,10 +65,14 @@ def _rows(answer: Files) -> list[tuple[str, ...]]:
 def _show_file(screen: Screen, verdict: FileVerdict) -> None:
     place = f":{verdict.line}:{verdict.column}" if verdict.line else ""
     if verdict.error is not None:
-        screen.headline("unreadable", f"{verdict.file}{place}: {verdict.error}", OPEN)
+        screen.headline(verdict.verdict, f"{verdict.file}{place}: {verdict.error}", OPEN)
+        show_judge(screen, verdict)
+        if verdict.verdict == "undecided":
+            show_settings(screen, verdict)
         show_ignored(screen, verdict)
         return
     screen.line(f"{verdict.file}: {format_of(verdict).title}", "bold")
+    show_judge(screen, verdict)
     show_settings(screen, verdict)
     show_ignored(screen, verdict)
     with speaking(*vocabulary(verdict)):
@@ -72,6 +83,12 @@ def _show_file(screen: Screen, verdict: FileVerdict) -> None:
                 show_rejected(screen, rejected, rule_lines(verdict))
             case None:
                 pass
+
+
+def show_judge(screen: Screen, verdict: FileVerdict) -> None:
+    """Whose rules judge the file, where that is not the framework it is for."""
+    if verdict.profile is not None and format_of(verdict).judged_by_another:
+        screen.entry("judged by", PROFILES[verdict.profile].title)
 
 
 def rule_lines(verdict: FileVerdict) -> dict[str, str]:
@@ -91,8 +108,8 @@ def show_settings(screen: Screen, verdict: FileVerdict) -> None:
     written = [each for each in verdict.settings if each.line is not None]
     kept = [each for each in written if each.of not in verdict.overridden]
     if kept:
-        format_ = format_of(verdict)
-        screen.entry("read", ", ".join(f"{_setting(format_, each)} ({each.line})" for each in kept))
+        said = (f"{_setting(verdict, each)} ({each.line})" for each in kept)
+        screen.entry("read", ", ".join(said))
     if replaced := [each for each in written if each.of in verdict.overridden]:
         words = ", ".join(_placed(each.key, each.line) for each in replaced)
         screen.entry("replaced", f"{words}: by what the command line says")
@@ -102,19 +119,23 @@ def show_settings(screen: Screen, verdict: FileVerdict) -> None:
         screen.entry("unsaid", f"{words}: what leaving it out means")
 
 
-def _setting(format_: Format, setting: FileSetting) -> str:
-    key, value = setting.key, setting.value
+CLUSTER_WORDS = {NODES: "{} nodes", GPUS_PER_NODE: "{} GPUs per node", WORLD: "{} GPUs"}
+
+
+def _setting(verdict: FileVerdict, setting: FileSetting) -> str:
+    """A setting in the words of the file."""
+    key, value, format_ = setting.key, setting.value, format_of(verdict)
+    if setting.of in CLUSTER_WORDS:
+        return CLUSTER_WORDS[setting.of].format(value)
+    if setting.of not in format_.profile.field_of:
+        return f"{key} {text_of(value)}"
     known = format_.key(key)
     if known is None or known.of != setting.of:  # what several keys say together
-        key = f"{key}: {setting.of} ="
-    match value:
-        case bool():
-            text = str(value).lower()
-        case list() | tuple():
-            text = ",".join(map(str, value))
-        case _:
-            text = str(value)
-    return f"{key} {text}"
+        return f"{setting.of} = {text_of(value)} by {key}"
+    if key.startswith(ENVIRONMENT):
+        return f"{key.removeprefix(ENVIRONMENT)}={value}"
+    words, _ = vocabulary(verdict)
+    return words(format_.profile.field_of[setting.of], value) or f"{key} {text_of(value)}"
 
 
 def show_ignored(screen: Screen, verdict: FileVerdict) -> None:
@@ -134,9 +155,10 @@ def format_of(verdict: FileVerdict | Side) -> Format:
 def vocabulary(verdict: FileVerdict) -> tuple[Vocabulary, str]:
     """How a file spells a setting, and what stands between two."""
     format_, syntax = format_of(verdict), verdict.syntax
-    if syntax is None or syntax == "script":
+    if syntax is None or (syntax == "script" and not format_.overrides):
         return partial(_as_argument, format_.profile), " "
-    return partial(format_.setting, syntax), ", "
+    own = {each.of: each.key for each in verdict.settings if each.line is not None}
+    return partial(format_.setting, syntax, own=own), " " if syntax == "script" else ", "
 
 
 def _as_argument(profile: Profile, field: Field, value: object) -> str:

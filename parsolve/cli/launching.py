@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from shlex import quote
 from typing import Any
 
@@ -15,8 +16,12 @@ from parsolve.solver.answer import (
     Solution,
 )
 
+MACHINES = "--machine_rank RANK --main_process_ip HOST --main_process_port PORT "
+"""What accelerate asks for beside its file where there are several machines."""
 
-def _text(value: object) -> str:
+
+def text_of(value: object) -> str:
+    """A value as one word of a command line."""
     if isinstance(value, (list, tuple)):
         return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -35,14 +40,27 @@ def argument(profile: Profile, field: Field, value: Any) -> str:  # noqa: ANN401
             words = value if field.separator == "," else (field.written(value),)
             return f" --{field.launch} {' '.join(quote(str(word)) for word in words)}"
         case _ if field.launch:
-            return f" --{field.launch} {quote(_text(value))}"
+            return f" --{field.launch} {quote(text_of(value))}"
         case _:
             return ""
 
 
-def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
-    """The launch line with the framework's own arguments, and what it cannot say."""
-    arguments, unsaid, environment = [], [], []
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What a launch line says of a configuration, in parts.
+
+    ``arguments`` are the framework's own, ``environment`` variables; ``unsaid`` are settings
+    that it has no argument for, by field.
+    """
+
+    arguments: list[str]
+    environment: list[str]
+    unsaid: dict[str, Any]
+
+
+def launch_words(profile: Profile, config: Mapping[str, Any]) -> Words:
+    """What the framework's own command line says of a configuration, and what it cannot."""
+    words = Words([], [], {})
     has_arguments = any(field.launch for field in profile.fields)
     settled = _settled(profile, config)
     # what the framework has no argument for is said by what it settles
@@ -53,25 +71,45 @@ def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, An
         if value == field.default and field.name not in settled and not always:
             continue
         if said := argument(profile, field, value):
-            arguments.append(said)
+            words.arguments.append(said)
         elif field.name in own or field.launch or always:
             continue
         elif env := getattr(field, "env", ""):
-            environment.append(f"{env}={value} ")
+            words.environment.append(f"{env}={value}")
         elif field.role == "knob" and field.name not in profile.launchers:
-            unsaid.append(f"{field.name} = {_text(value)}")
+            words.unsaid[field.name] = value
+    return words
+
+
+def launch_line(
+    profile: Profile,
+    config: Mapping[str, Any],
+    derived: Mapping[str, Any],
+    arguments: str,
+    line: str = "",
+) -> str:
+    """The launcher's command line around arguments; ``line`` is one of the framework's other."""
     knob, lines = profile.launchers
-    line = lines[config.get(knob, profile.field_of[knob].default)]
-    line = (line if "{arguments}" in line else f"{line}{{arguments}}").format(
-        arguments="".join(arguments),
+    line = line or lines[config.get(knob, profile.field_of[knob].default)]
+    return (line if "{arguments}" in line else f"{line}{{arguments}}").format(
+        arguments=arguments,
         nodes=derived.get(profile.nodes, 1),
         node=derived.get(profile.node, 1),
         world=config[profile.world],
         rendezvous="--rdzv_endpoint HOST:PORT " if derived.get(profile.nodes, 1) > 1 else "",
+        machines=MACHINES if derived.get(profile.nodes, 1) > 1 else "",
     )
+
+
+def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
+    """The launch line with the framework's own arguments, and what it cannot say."""
+    words = launch_words(profile, config)
+    line = launch_line(profile, config, derived, "".join(words.arguments))
+    has_arguments = any(field.launch for field in profile.fields)
+    unsaid = [f"{name} = {text_of(value)}" for name, value in words.unsaid.items()]
     how = ", which has no argument" if has_arguments else " in SCRIPT's own way"
     rest = f"; also set {', '.join(unsaid)}{how}" if unsaid else ""
-    return f"{''.join(environment)}{line}{rest}"
+    return f"{''.join(f'{each} ' for each in words.environment)}{line}{rest}"
 
 
 def _settled(profile: Profile, config: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.constraints.profile import Profile
 
 PANEL = "Question"
@@ -19,14 +20,20 @@ Maximize = Annotated[
         *MAXIMIZE,
         metavar="QUANTITY",
         help="Objective: a field, a derived quantity or an expression; repeatable, the first "
-        "counts most. (default: the profile's own, dp for halo)",
+        "counts most.",
         rich_help_panel=PANEL,
+        show_default="the profile's own, such as dp for halo",
+        autocompletion=completion.quantities,
     ),
 ]
 Minimize = Annotated[
     list[str] | None,
     typer.Option(
-        *MINIMIZE, metavar="QUANTITY", help="The same, to minimise.", rich_help_panel=PANEL
+        *MINIMIZE,
+        metavar="QUANTITY",
+        help="The same, to minimise.",
+        rich_help_panel=PANEL,
+        autocompletion=completion.quantities,
     ),
 ]
 Pareto = Annotated[
@@ -53,6 +60,7 @@ Prefer = Annotated[
         help="Prefer this above every objective, such as tp-in-domain; repeatable, the first "
         "counts most. Each profile has its own.",
         rich_help_panel=PANEL,
+        autocompletion=completion.preferences,
     ),
 ]
 

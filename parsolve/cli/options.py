@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, get_type_hints
@@ -11,6 +12,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from parsolve import MOST_WORLDS
+from parsolve.cli.completion import Completer, offers
 from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.fields import Bytes, Choice, Field, Flag, Size, Sizes
 from parsolve.constraints.profile import Profile
@@ -18,10 +20,19 @@ from parsolve.constraints.profile import Profile
 ALL = "all"
 """What `parsolve check` takes for every profile at once."""
 
+TORCHRUN = {"nproc_per_node": "nproc-per-node"}
+"""Options that torchrun spells with underscores too."""
+
 GIVEN = "given"
 
 UNSET = "unset"
 """How answers and options spell that an optional number is not given."""
+
+UNSAID = ("unknown", "unspecified")
+"""Labels for what nobody said: no value to choose."""
+
+WORD = re.compile(r"[\w+-]+")
+"""A word of help that may be a label."""
 
 SHORT_CHOICES = 160
 """Labels of so many characters together are spelled out in help."""
@@ -39,9 +50,8 @@ def spelled_as_option(profile: Profile, name: str) -> str:
     field = profile.field_of.get(profile.spellings.get(plain, ""))
     if field is not None and field.flag:
         return field.flag
-    return next(
-        (f"no-{field.flag}" for field in profile.fields if _switches_off(field, plain)), name
-    )
+    off = (f"no-{field.flag}" for field in profile.fields if _switches_off(field, plain))
+    return next(off, TORCHRUN.get(plain, name))
 
 
 def _switches_off(field: Field, plain: str) -> bool:
@@ -113,6 +123,7 @@ def with_options(
     run.__annotations__ = {p.name: p.annotation for p in parameters}
     run.__doc__ = command.__doc__
     run.__name__ = command.__name__
+    run.fields = (*names, *(o.value for o in profile.offers))  # type: ignore[attr-defined]
     return run
 
 
@@ -183,7 +194,7 @@ def _kinds(profile: Profile) -> list[inspect.Parameter]:
                     f"--{offer.value}/--{offer.otherwise}",
                     help=offer.about,
                     rich_help_panel=profile.field_of[offer.given].panel,
-                    show_default=False,
+                    show_default=offer.unknown,
                 ),
             ],
         )
@@ -214,7 +225,8 @@ def _parameter(field: Field) -> inspect.Parameter:
         help=_help(field),
         rich_help_panel=field.panel,
         metavar=metavar,
-        show_default=False,
+        show_default=_default_words(field),
+        autocompletion=_completion(field),
     )
     return inspect.Parameter(
         field.name,
@@ -222,6 +234,14 @@ def _parameter(field: Field) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind, option],
     )
+
+
+def _completion(field: Field) -> Completer | None:
+    """What a shell offers as the field's value."""
+    if not isinstance(field, Choice):
+        return None
+    choices = [label for label in field.choices if label not in UNSAID]
+    return offers(lambda _: choices)
 
 
 def _number_or_unset(text: str) -> int | str:
@@ -236,23 +256,17 @@ def _number_or_unset(text: str) -> int | str:
 def _help(field: Field) -> str:
     if isinstance(field, Flag):
         return f"Switch off: {field.about}" if field.default else field.about
-    return f"{field.about}{_default_words(field)}"
-
-
-def _unless(field: Choice) -> str:
-    unsaid = field.default in {"unknown", "unspecified"}
-    return "" if unsaid else f" (default: {field.default})"
+    if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
+        choices = [label for label in field.choices if label not in UNSAID]
+        if not {*choices} <= {*WORD.findall(field.about)}:
+            return f"{field.about} One of {', '.join(choices)}."
+    return field.about
 
 
 def _default_words(field: Field) -> str:
-    if isinstance(field, Choice) and len(" ".join(field.choices)) <= SHORT_CHOICES:
-        choices = ", ".join(c for c in field.choices if c not in {"unknown", "unspecified"})
-        return f" One of {choices}{_unless(field)}."
-    if field.default is None or field.default in {"unknown", "unspecified"}:
-        return ""
-    if isinstance(field, Size) and field.role == "cluster":
-        return ""
-    return f" (default: {field.default})"
+    if isinstance(field, Flag):
+        return "on" if field.default else "off"
+    return UNSET if field.default is None else str(field.default)
 
 
 def _given(profile: Profile, typed: Mapping[str, Any]) -> dict[str, object]:

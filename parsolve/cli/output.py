@@ -23,9 +23,9 @@ OutputFile = Annotated[
         "--output",
         "-o",
         metavar="FILE|-",
-        help="Write to this file, not to standard output.",
+        help="File to write.",
         rich_help_panel=PANEL,
-        show_default=False,
+        show_default="standard output",
     ),
 ]
 

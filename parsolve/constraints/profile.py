@@ -317,19 +317,37 @@ class Profile:
         return self._accepts(values) and not self._exceeded(values)
 
     @cached_property
+    def _bound(self) -> list[str]:
+        """Statements that bind what the rules read."""
+        return prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
+
+    @cached_property
+    def _tests(self) -> list[str]:
+        """Whether each rule is broken when it is read by itself, in Python."""
+        return [violated_source(*rule.nodes) for rule in self.rules]
+
+    @cached_property
+    def _notes(self) -> list[str]:
+        """Statements that list the broken rules as ``fired``."""
+        tests = enumerate(self._tests)
+        return ["fired = []", *(f"if {test}: fired.append({index})" for index, test in tests)]
+
+    @cached_property
     def _accepts(self) -> Callable[[Values], bool]:
         """Like `violated`, but done at the first violation: searches ask this most."""
-        lines = prologue(self.fields, [node for rule in self.rules for node in rule.nodes])
-        lines += [f"if {violated_source(*rule.nodes)}: return False" for rule in self.rules]
+        lines = [*self._bound, *(f"if {test}: return False" for test in self._tests)]
         return compiled("accepts", [*lines, "return True"])
+
+    @cached_property
+    def _breaks(self) -> Callable[[Values], list[int]]:
+        """Rules that are broken, where nobody asks what is derived."""
+        return compiled("breaks", [*self._bound, *self._notes, "return fired"])
 
     @cached_property
     def _judge(self) -> Callable[[Values], tuple[list[int], dict[str, Anything]]]:
         """Rules that are broken, and what is derived: both need the same quantities."""
         nodes = [node for rule in self.rules for node in rule.nodes]
-        lines = [*prologue(self.fields, [*nodes, *self.derived]), "fired = []", "known = {}"]
-        for index, rule in enumerate(self.rules):
-            lines.append(f"if {violated_source(*rule.nodes)}: fired.append({index})")
+        lines = [*prologue(self.fields, [*nodes, *self.derived]), *self._notes, "known = {}"]
         for quantity in self.derived:
             defined = defined_source(quantity)
             keep = f"known['{quantity.name}'] = its_{quantity.name}"
@@ -365,7 +383,7 @@ class Profile:
         While a size is itself illegal, rules that read it say nothing: arithmetic on a
         tensor-parallel size of 0 would only add noise.
         """
-        return self.heard(self._judge(values)[0], values)
+        return self.heard(self._breaks(values), values)
 
     def _exceeded(self, values: Values) -> list[int]:
         """Indices of the violated bounds, which come after the rules."""
@@ -419,9 +437,9 @@ class Profile:
 
     def _heard(self, fired: list[int]) -> list[int]:
         """Without the rules that read a size which is itself illegal."""
-        illegal = {min(self.rules[index].reads) for index in fired if index in self._legality}
-        if not illegal:
+        if self._legality.isdisjoint(fired):
             return fired
+        illegal = {min(self.rules[index].reads) for index in fired if index in self._legality}
         return [
             index
             for index in fired

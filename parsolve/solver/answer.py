@@ -228,9 +228,9 @@ class Comparison:
 class FileSetting:
     """A setting of a file: its ``key`` there, and the field that it is ``of``.
 
-    ``of`` may also be ``model``, or ``cluster.nodes``, ``cluster.gpus_per_node`` and
-    ``cluster.world_size``. Without ``line`` and ``column`` (from 1) it is what the absence of a
-    key means to the framework.
+    ``of`` may also be ``model``, ``axis`` (one that the rules do not know), or ``cluster.nodes``,
+    ``cluster.gpus_per_node`` and ``cluster.world_size``. Without ``line`` and ``column`` (from 1)
+    it is what the absence of a key means to the framework.
     """
 
     key: str
@@ -265,11 +265,11 @@ class FileVerdict:
 
     ``format`` names whose file it is. ``settings`` were understood, ``overridden`` are fields of
     them that an option replaced. An unreadable file has an ``error``, with its place where that
-    is known.
+    is known; so has one that is undecided, since it says what no rule can judge.
     """
 
     file: str
-    verdict: Literal["accepted", "rejected", "unreadable"]
+    verdict: Literal["accepted", "rejected", "undecided", "unreadable"]
     format: str | None = None
     syntax: Literal["yaml", "json", "toml", "script"] | None = None
     profile: str | None = None
@@ -290,6 +290,7 @@ class Files:
     files: tuple[FileVerdict, ...]
     accepted: int
     rejected: int
+    undecided: int
     unreadable: int
     skipped: tuple[str, ...] = ()
     answer: Literal["files"] = "files"
@@ -299,7 +300,9 @@ class Files:
         """What decides the exit code."""
         if self.unreadable:
             return "unreadable"
-        return "rejected" if self.rejected else "accepted"
+        if self.rejected:
+            return "rejected"
+        return "undecided" if self.undecided else "accepted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from typing import Literal, TypeAlias
 
@@ -50,6 +50,7 @@ class Arithmetic:
         self.products: dict[tuple[int, int], Pair] = {}
         self.divisions: dict[tuple[int, int], Pair] = {}
         self._exact: dict[tuple[int, int], z3.BoolRef] = {}
+        self._stated: dict[tuple[str | int, ...], z3.BoolRef] = {}
 
     def product(self, left: z3.ArithRef, right: z3.ArithRef) -> z3.ArithRef:
         """The product. The order of factors does not matter, and constants stay linear.
@@ -88,7 +89,6 @@ class Arithmetic:
 
         With ``chained``, also for quotients, factors, and chains of divisions through them.
         """
-        within = Arithmetic()
         divisions, products = list(self.divisions.values()), list(self.products.values())
         nested = [
             (*right.children(), left)
@@ -110,13 +110,25 @@ class Arithmetic:
         found: list[z3.BoolRef] = []
         for law in among or LAWS:
             if law.near or chained:
-                found += [law.states(within, *terms) for terms in occurring[law.about]]
+                found += [self._instance(law, *terms) for terms in occurring[law.about]]
         spoken = [(divisor, dividend) for dividend, divisor in divisions]
         if chained:
             spoken += [(leaf, dividend) for by, dividend in spoken for leaf in _leaves(by)]
             spoken += [(QUOTIENT(*pair), pair[0]) for pair in divisions]
             spoken += [(factor, PRODUCT(*pair)) for pair in products for factor in pair]
-        return found + _chains(within, spoken, closed=chained)
+        return found + [self._instance(CHAINS, *terms) for terms in _chains(spoken, closed=chained)]
+
+    def _instance(self, law: Law, *terms: z3.ArithRef) -> z3.BoolRef:
+        """What a law says of these terms, which is asked of every proof again: made once."""
+        key = (law.name, *(term.get_id() for term in terms))
+        if key not in self._stated:
+            self._stated[key] = law.states(self._spoken_by_laws, *terms)
+        return self._stated[key]
+
+    @cached_property
+    def _spoken_by_laws(self) -> Arithmetic:
+        """What laws multiply and divide, of which no laws are asked."""
+        return Arithmetic()
 
     def definitions(self) -> list[z3.BoolRef]:
         """What product, quotient and remainder are, for what was multiplied and divided."""
@@ -134,8 +146,10 @@ def _leaves(term: z3.ArithRef) -> list[z3.ArithRef]:
     return [leaf for side in (then, otherwise) for leaf in (side, *_leaves(side))]
 
 
-def _chains(within: Arithmetic, spoken: Iterable[Pair], *, closed: bool) -> list[z3.BoolRef]:
-    """Transitivity, wherever all three divisions are spoken of, or follow if ``closed``."""
+def _chains(
+    spoken: Iterable[Pair], *, closed: bool
+) -> Iterator[tuple[z3.ArithRef, z3.ArithRef, z3.ArithRef]]:
+    """Where transitivity speaks: of three divisions spoken of, or that follow if ``closed``."""
     terms = list({term.get_id(): term for pair in spoken for term in pair}.values())
     places = {term.get_id(): place for place, term in enumerate(terms)}
     pairs = {(places[a.get_id()], places[b.get_id()]) for a, b in spoken}
@@ -144,12 +158,10 @@ def _chains(within: Arithmetic, spoken: Iterable[Pair], *, closed: bool) -> list
     after: dict[int, list[int]] = {}
     for a, b in sorted(pairs):
         after.setdefault(a, []).append(b)
-    return [
-        division_is_transitive(within, terms[a], terms[b], terms[c])
-        for a, b in sorted(pairs)
-        for c in after.get(b, ())
-        if a != b != c and a != c
-    ]
+    for a, b in sorted(pairs):
+        for c in after.get(b, ()):
+            if a != b != c and a != c:
+                yield terms[a], terms[b], terms[c]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,6 +316,7 @@ def order_of_divisors_is_free(
     return z3.Implies(known, z3.And(within.exact(c, a), *back))
 
 
+CHAINS = Law("division is transitive", "chain", division_is_transitive)
 LAWS = (
     Law("a remainder is smaller than its divisor", "division", remainder_is_smaller),
     Law("a quotient is no larger than the dividend", "division", quotient_is_smaller),
@@ -320,7 +333,7 @@ LAWS = (
     Law("a common factor cancels", "nested", common_factor_cancels, near=False),
     Law("a common factor extends", "nested", common_factor_extends, near=False),
     Law("the order of divisors is free", "repeated", order_of_divisors_is_free, near=False),
-    Law("division is transitive", "chain", division_is_transitive),
+    CHAINS,
 )
 """Every law that a proof may use."""
 

@@ -300,6 +300,9 @@ def file_moved(moved: Moved, text: str, place: int = 0) -> str:
     if told.config() != config or any(
         a not in {None, b} for a, b in zip(stated, sizes, strict=True)
     ):
+        if recipe.reading.format.filled is not None:
+            message = "what the framework fills in changes with it; change it by hand"
+            raise document.problem(None, message)
         message = f"{recipe.name} was rewritten into something else; please report this bug"
         raise AssertionError(message)
     return new

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any, TypeAlias
 
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import FieldError, Misuse
@@ -15,12 +17,16 @@ from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, NODES, WORLD, F
 from parsolve.solver.files.judging import Asked, Facts, configured, overridden
 from parsolve.solver.files.reading import Reading, Said, contents, read
 
+Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
+"""A model by name, by the path of its configuration, or by what that holds."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What is said of one configuration: options over what a file says.
 
-    ``name`` is what messages call it. ``given`` are options for fields by any spelling.
+    ``name`` is what messages call it. ``given`` are options for fields by any spelling,
+    ``model`` is one that an option names, of which the facts are whatever the file says.
     """
 
     name: str
@@ -28,7 +34,7 @@ class Told:
     facts: Facts
     given: Mapping[str, object] = field(default_factory=dict)
     cluster: Cluster = field(default_factory=Cluster)
-    model: str | None = None
+    model: Model = None
 
     @property
     def profile(self) -> Profile:
@@ -43,7 +49,12 @@ class Told:
     @property
     def asked(self) -> Asked:
         """What options say."""
-        return Asked(facts=self.facts, given=self.given, cluster=self.cluster, model=self.model)
+        return Asked(
+            facts=self.facts,
+            given=self.given,
+            cluster=self.cluster,
+            replaces_model=self.model is not None,
+        )
 
     def config(self) -> Config:
         """The configuration. Raises `Misuse`, with the name where it has none."""
@@ -109,14 +120,14 @@ def of_fields(
     fields: Mapping[str, object],
     profile: Profile,
     facts: Facts,
-    model: str | None = None,
+    model: Model = None,
 ) -> Told:
     """A configuration of fields by any spelling, the world among them. Raises `FieldError`."""
     told = Told(name=name, reading=nothing_read(name, profile.name), facts=facts, model=model)
     return told.with_fields(fields)
 
 
-def of_file(path: str, profile: str | None, facts: Facts, model: str | None = None) -> Told:
+def of_file(path: str, profile: str | None, facts: Facts, model: Model = None) -> Told:
     """A configuration of a file. Raises `FileProblem`."""
     return Told(name=path, reading=read(path, contents(path), profile), facts=facts, model=model)
 

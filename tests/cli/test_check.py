@@ -317,7 +317,6 @@ class TestSpellings:
             (("--heads", ""), "--heads takes integers separated by commas, got ''"),
             (("--trainer", "dop"), 'trainer has no value "dop": did you mean "dpo"?'),
             (("--tp", str(10**30)), "beyond any real size"),
-            (("extra",), "extra"),
             (("--profile", "hallo"), "no profile 'hallo'; there are: halo"),
             (("--format", "xml"), "'xml' is not one of 'text', 'json'"),
             (("--repairs", "-1"), "-1 is not in the range"),

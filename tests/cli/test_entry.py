@@ -119,7 +119,7 @@ NASTY = [
 
 
 def helped(*arguments: str) -> Outcome:
-    done = process(*arguments, columns=80)
+    done = cli(*arguments, columns=80)
     assert done.err == ""
     return done
 
@@ -144,6 +144,7 @@ class TestHelp:
 
     def test_short_form_and_no_arguments_show_the_same(self) -> None:
         done = helped("--help")
+        assert process("--help", columns=80) == done
         assert helped("-h") == done
         assert helped().out.split() == done.out.split()
         assert helped("check", "-h") == helped("check", "--help")
@@ -160,7 +161,10 @@ class TestHelp:
         for flag in ("--world", "--natively-quantized-experts", "--moe", "--dense", "--model"):
             assert flag in words
 
-    @pytest.mark.parametrize("name", [c for c in EXAMPLES if ">" not in EXAMPLES[c]])
+    @pytest.mark.parametrize(
+        "name",  # a shell would redirect; that of prove is a test of tests/solver
+        [name for name in EXAMPLES if ">" not in EXAMPLES[name] and name != "prove"],
+    )
     def test_examples_work(self, name: str, tmp_path: Path) -> None:
         arguments = shlex.split(EXAMPLES[name])[1:]
         if "-o" in arguments:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from parsolve.cli.matrix import matrix_text
+from parsolve.constraints import PROFILES
 from parsolve.constraints.halo import HALO
 from tests.cli.run import ROOT, cli, process
 
@@ -17,6 +18,14 @@ def test_the_repositorys_own_is_fresh() -> None:
     done = cli("matrix", "--check", "-o", str(ROOT / "matrix.md"))
     assert done.code == 0, "run `parsolve matrix`"
     assert done.err.endswith("matrix.md is fresh\n")
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_every_profile_has_one(profile: str, tmp_path: Path) -> None:
+    file = tmp_path / "matrix.md"
+    assert cli("matrix", "--profile", profile, "-o", str(file)).code == 0
+    text = file.read_text(encoding="utf-8")
+    assert all(f"`{rule.id}`" in text for rule in PROFILES[profile].rules)
 
 
 def test_stands_in_the_current_folder_unless_told_otherwise(tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ def test_a_launch_line_is_what_argparse_reads() -> None:
     ) in done.words
 
 
+def test_setting_an_axis_that_is_unset_switches_none_off() -> None:
+    done = cli("check", *MEGATRON, "--world", "8", "--ep", "8", "--tp", "4")
+    assert done.code == 1
+    assert "--tp 4 --ep 8 --etp 1" in done.words
+
+
 def test_a_preference_stands_above_the_objective() -> None:
     def best(*options: str) -> dict[str, int]:
         answer = cli("solve", *LLAMA, "--minimize", "memory", *options, "--format", "json").data

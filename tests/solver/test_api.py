@@ -21,6 +21,7 @@ def test_what_is_public() -> None:
     assert sorted(parsolve.__all__) == [
         "best",
         "check",
+        "check_files",
         "compare",
         "diff",
         "fixtures",
@@ -330,3 +331,15 @@ def test_a_search_imports_no_command_line() -> None:
         "assert 'z3' in sys.modules\n"
         "assert not {'pydantic', 'typer', 'rich'} & set(sys.modules)\n"
     )
+
+
+def test_check_files(tmp_path: Path) -> None:
+    path = tmp_path / "run.yaml"
+    path.write_text("expert_parallel_size: 8\n", encoding="utf-8")
+    answer = parsolve.check_files(path, nodes=2, gpus_per_node=8)
+    assert (answer.accepted, answer.rejected) == (1, 0)
+    assert parsolve.check_files(path, world=8, ep_size=4).rejected == 1
+    with pytest.raises(ValueError, match="world must be int or None"):
+        parsolve.check_files(path, world="8")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no profile 'torch'"):
+        parsolve.check_files(path, world=8, profile="torch")

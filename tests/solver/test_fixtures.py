@@ -30,6 +30,7 @@ from parsolve.solver.fixtures.conditions import Condition, Side, conditions
 from parsolve.solver.prove import rules as proved
 from parsolve.solver.prove.differences import neighbours
 from parsolve.solver.prove.instances import off_default
+from parsolve.solver.prove.mutants import ProgramMutant
 from parsolve.solver.prove.validator import Validator, loaded
 from tests.cli.run import run_process
 
@@ -789,31 +790,38 @@ class TestAgainstTheReference:
 
 
 SUBJECT = mutants.halo()
-MISTAKES = SUBJECT.mutants
 EQUIVALENT = 58
 """Mutants of halo's validator that `python -m benchmarks.mutants` proves equivalent."""
 
 
 @cache
+def mistakes() -> list[ProgramMutant]:
+    """Every mistake in halo's validator, one at a time."""
+    return SUBJECT.mutants
+
+
+@cache
 def caught() -> set[str]:
-    """Mistakes in halo's validator that its fixtures catch."""
-    return SUBJECT.caught(MISTAKES, [at(PROFILES["halo"], each) for each in made("halo").fixtures])
+    """Those that its fixtures catch."""
+    return SUBJECT.caught(
+        mistakes(), [at(PROFILES["halo"], each) for each in made("halo").fixtures]
+    )
 
 
 class TestMutants:
     def test_every_mistake_that_changes_anything_is_caught(self) -> None:
-        assert len(MISTAKES) - len(caught()) == EQUIVALENT
+        assert len(mistakes()) - len(caught()) == EQUIVALENT
 
     def test_random_configurations_of_the_same_number_catch_fewer(self) -> None:
         number = len(made("halo").fixtures)
-        drawn = SUBJECT.caught(MISTAKES, mutants.near(SUBJECT, number))
-        anything = SUBJECT.caught(MISTAKES, mutants.uniform(SUBJECT.profile, number))
+        drawn = SUBJECT.caught(mistakes(), mutants.near(SUBJECT, number))
+        anything = SUBJECT.caught(mistakes(), mutants.uniform(SUBJECT.profile, number))
         assert len(anything) < len(drawn) < len(caught())
         assert drawn | anything <= caught()
 
     def test_a_copy_is_left_as_it_was(self) -> None:
         names = SUBJECT.program.names
         before = dict(names)
-        with SUBJECT.program.changed(MISTAKES[0]):
+        with SUBJECT.program.changed(mistakes()[0]):
             assert before != names
         assert before == names

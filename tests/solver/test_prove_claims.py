@@ -537,15 +537,11 @@ def test_a_model_that_is_none_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_record_that_contradicts_nothing_is_noticed() -> None:
-    for identity in UNTRUE:
-        claim = CLAIMS[identity]
-        (found,) = findings(
-            dataclasses.replace(
-                HALO, claims=(dataclasses.replace(claim, fails_at={"world_size": 1}),)
-            )
-        ).values()
-        assert found.status == "refuted"
-        assert found.counterexample is None
+    claims = [dataclasses.replace(CLAIMS[name], fails_at={"world_size": 1}) for name in UNTRUE]
+    found = findings(dataclasses.replace(HALO, claims=tuple(claims)))
+    assert list(found) == UNTRUE
+    assert {each.status for each in found.values()} == {"refuted"}
+    assert {each.counterexample is None for each in found.values()} == {True}
 
 
 # The words that claims are made of.

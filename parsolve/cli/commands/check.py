@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -23,13 +23,20 @@ from parsolve.cli.common import (
     PerNode,
     finish,
     gathered,
+    on_each_node,
     one_world,
     reports_misuse,
 )
+from parsolve.cli.completion import offers
+from parsolve.cli.exporting import ExportName, ExportTo, check_options, export_config
 from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
-from parsolve.constraints import DEFAULT_PROFILE
+from parsolve.cli.output import OutputFile, check_writable
+from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.files.cluster import Cluster
+
+if TYPE_CHECKING:
+    from parsolve.solver.answer import Files
 
 
 class CheckFormat(StrEnum):
@@ -62,6 +69,7 @@ def check(
             metavar="N",
             help="World size: GPUs in the job, one rank each.",
             rich_help_panel="Cluster",
+            show_default="none; needed without --jsonl",
         ),
     ] = None,
     nodes: Nodes = None,
@@ -70,9 +78,11 @@ def check(
         str | None,
         typer.Option(
             "--profile",
-            help="Framework whose rules hold; all gives the verdict of every one. (default: halo; "
-            "the file's own, where FILE is given)",
+            metavar="NAME",
+            help="Framework whose rules hold; all gives the verdict of every one.",
             rich_help_panel=ASK,
+            autocompletion=offers(lambda _: (*PROFILES, ALL)),
+            show_default="halo; the file's own, where FILE is given",
         ),
     ] = None,
     model: Model = None,
@@ -94,8 +104,8 @@ def check(
             min=0,
             metavar="N",
             rich_help_panel=OUTPUT,
-            help="Show at most so many of the nearest valid alternatives. "
-            "(default: 6; 0 with --jsonl, to keep up with the stream)",
+            help="Show at most so many of the nearest valid alternatives.",
+            show_default="6; 0 with --jsonl, to keep up with the stream",
         ),
     ] = None,
     format: Annotated[  # noqa: A002
@@ -106,17 +116,29 @@ def check(
             rich_help_panel=OUTPUT,
         ),
     ] = CheckFormat.TEXT,
+    export: ExportTo = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve check``."""
+    from parsolve.solver.answer import Rejected  # noqa: PLC0415
     from parsolve.solver.check import SHOWN_REPAIRS  # noqa: PLC0415
     from parsolve.solver.check import check as check_config  # noqa: PLC0415
 
+    check_options(export, output, format)
+    check_writable(output)
+    if export is not None and (jsonl is not None or profile == ALL):
+        message = "one configuration under one profile is exported"
+        raise UsageError(message, param_hint="'--export'")
     shown = SHOWN_REPAIRS if repairs is None else repairs
     cluster = Cluster(
-        world=None if world is None else one_world(world), nodes=nodes, gpus_per_node=per_node
+        world=None if world is None else one_world(world),
+        nodes=nodes,
+        gpus_per_node=on_each_node(given, per_node),
     )
     if files:
-        _check_files(files, given, cluster, profile, model, gpu, jsonl, shown, format)
+        _check_files(
+            files, given, cluster, profile, model, gpu, jsonl, shown, format, export, output
+        )
     if format not in {CheckFormat.TEXT, CheckFormat.JSON}:
         message = f"{format} annotates lines of files; give FILE"
         raise UsageError(message, param_hint="'--format'")
@@ -125,8 +147,8 @@ def check(
     chosen = profile_named(profile or DEFAULT_PROFILE)
     size, on_each = cluster.sizes()
     world = None if size is None else str(size)
-    if on_each is not None and "gpus_per_node" in chosen.field_of:
-        given = {"gpus_per_node": on_each, **given}
+    if on_each is not None:
+        given = {**given, "gpus_per_node": on_each}
     sizes = [one_world(world)] if world is not None else []
     facts = gathered(chosen, given, model, gpu, sizes)
     if jsonl is not None:
@@ -145,7 +167,12 @@ def check(
     if world is None:
         raise _no_world()
     config = chosen.config({chosen.world: one_world(world), **facts})
-    finish(check_config(config, shown_repairs=shown), Format(format))
+    answer = check_config(config, shown_repairs=shown)
+    if export is None:
+        finish(answer, Format(format))
+    if isinstance(answer, Rejected):
+        finish(answer, Format.TEXT, sys.stderr)
+    export_config(config, export, output)
 
 
 def _check_files(
@@ -158,8 +185,10 @@ def _check_files(
     jsonl: str | None,
     shown_repairs: int,
     format_: CheckFormat,
+    export: ExportName | None,
+    output: str | None,
 ) -> NoReturn:
-    """The verdict on every file."""
+    """The verdict on every file, or the one file as another framework's."""
     from parsolve.solver.files.judging import Asked, check_files  # noqa: PLC0415
 
     if jsonl is not None:
@@ -172,17 +201,19 @@ def _check_files(
     def facts(
         chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
     ) -> dict[str, object]:
-        return gathered(chosen, said, model or own_model, gpu, sizes)
+        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
 
     asked = Asked(
         facts=facts,
         given=given,
         cluster=cluster,
-        model=model,
+        replaces_model=model is not None,
         profile=None if profile is None else profile_named(profile).name,
         shown_repairs=shown_repairs,
     )
     answer = check_files(files, asked, _standard_input() if "-" in files else None)
+    if export is not None:
+        _export_file(answer, export, output)
     match format_:
         case CheckFormat.GITHUB:
             from parsolve.cli.annotations import write_github  # noqa: PLC0415
@@ -195,6 +226,17 @@ def _check_files(
         case _:
             finish(answer, Format(format_))
     raise typer.Exit(EXIT[answer.status])
+
+
+def _export_file(answer: Files, export: ExportName, output: str | None) -> NoReturn:
+    if len(answer.files) > 1:
+        message = "one file is exported at a time"
+        raise UsageError(message, param_hint="'--export'")
+    (verdict,) = answer.files
+    if verdict.detail is None or verdict.verdict != "accepted":
+        finish(answer, Format.TEXT, sys.stderr)
+    chosen = profile_named(verdict.detail.profile)
+    export_config(chosen.config(verdict.detail.config), export, output)
 
 
 def _standard_input() -> str:
@@ -232,7 +274,7 @@ def _check_all(
     if size is None:
         raise _no_world()
     if on_each is not None:
-        given = {"gpus_per_node": on_each, **given}
+        given = {**given, "gpus_per_node": on_each}
 
     def read(profile: Profile, said: Mapping[str, object]) -> Config:
         return profile.config(gathered(profile, said, model, gpu, [size]))

@@ -37,9 +37,9 @@ def fixtures(
         typer.Option(
             "--world",
             metavar="N|N,N|N..N",
-            help="World sizes of the fixtures, in GPUs. (default: as small as each can be)",
+            help="World sizes of the fixtures, in GPUs.",
             rich_help_panel="Cluster",
-            show_default=False,
+            show_default="as small as each can be",
         ),
     ] = None,
     per_rule: Annotated[
@@ -84,9 +84,9 @@ def fixtures(
             "--against",
             metavar="MODULE:CALLABLE",
             help="The validator that the pytest file calls: a function, or a class that checks "
-            "itself. (default: a line to edit)",
+            "itself.",
             rich_help_panel=OUTPUT,
-            show_default=False,
+            show_default="a line to edit",
         ),
     ] = None,
     output: OutputFile = None,

@@ -9,6 +9,7 @@ from typing import Annotated, TextIO
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import (
     ASK,
     NO,
@@ -73,7 +74,9 @@ def layout(
             "--axis",
             metavar="NAME",
             rich_help_panel=ASK,
-            help="Show this kind of group, such as tp or dispatch; repeatable. (default: all)",
+            help="Show this kind of group, such as tp or dispatch; repeatable.",
+            autocompletion=completion.groups,
+            show_default="all",
         ),
     ] = None,
     format: Annotated[  # noqa: A002

@@ -52,7 +52,12 @@ def list_configurations(
     limit: Annotated[
         int | None,
         typer.Option(
-            "--limit", min=1, metavar="N", help="Stop after so many.", rich_help_panel=OUTPUT
+            "--limit",
+            min=1,
+            metavar="N",
+            help="Stop after so many configurations.",
+            rich_help_panel=OUTPUT,
+            show_default="all",
         ),
     ] = None,
     timeout: Timeout = None,

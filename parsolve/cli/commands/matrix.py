@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from parsolve.cli.common import NO, ProfileName, reports_misuse
+from parsolve.cli.common import NO, OUTPUT, ProfileName, reports_misuse
 from parsolve.cli.options import UsageError, profile_named
 from parsolve.constraints import DEFAULT_PROFILE
 
@@ -25,11 +25,16 @@ def matrix(
             "--output",
             "-o",
             metavar="FILE",
-            help="Where the matrix stands. (default: matrix.md, for the default profile)",
+            help="Where the matrix stands.",
+            rich_help_panel=OUTPUT,
+            show_default="matrix.md, for the default profile",
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; fail if the file is stale.")
+        bool,
+        typer.Option(
+            "--check", help="Write nothing; fail if the file is stale.", rich_help_panel=OUTPUT
+        ),
     ] = False,
 ) -> None:
     """Run ``parsolve matrix``."""

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import AnswerFormat, Format, reports_misuse, write_json
 
 
@@ -16,7 +17,8 @@ def models(
         typer.Argument(
             metavar="[NAME|PATH]",
             help="Count the parameters of this model, or of this config.json.",
-            show_default=False,
+            show_default="list all models",
+            autocompletion=completion.models,
         ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002

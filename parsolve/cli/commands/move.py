@@ -153,7 +153,7 @@ def move(
     path = _target(side, output, write=write)
     size = None if world is None else one_world(world, "move")
     was = None if from_world is None else one_world(from_world, "move")
-    named = side.model or model
+    named = side.model if isinstance(side.model, str) else model
     moved = find(
         side,
         Elsewhere(

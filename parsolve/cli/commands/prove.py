@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import (
     ASK,
     EXIT,
@@ -34,8 +35,9 @@ def prove(
         typer.Argument(
             metavar="[FAMILY]...",
             help="What to prove: laws, completeness, rules, allowlist, claims, layouts, teeth, or "
-            "a name such as claims/ep-keeps-dp. Everything, unless something is named.",
-            show_default=False,
+            "a name such as claims/ep-keeps-dp.",
+            show_default="everything",
+            autocompletion=completion.families,
         ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,

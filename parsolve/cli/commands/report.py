@@ -51,9 +51,8 @@ def report(
         Ask | None,
         typer.Argument(
             metavar="[check|solve]",
-            help="Judge what is given, or search what is open. (default: check where an axis is "
-            "given and nothing asks for a search, else solve)",
-            show_default=False,
+            help="Judge what is given, or search what is open.",
+            show_default="check where an axis is given and nothing asks for a search, else solve",
         ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,
@@ -83,7 +82,8 @@ def report(
             min=0,
             metavar="N",
             rich_help_panel=OUTPUT,
-            help="Show at most so many of the nearest valid alternatives. (default: 6)",
+            help="Show at most so many of the nearest valid alternatives.",
+            show_default="6",
         ),
     ] = None,
     timeout: Timeout = None,

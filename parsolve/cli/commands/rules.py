@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from parsolve.cli.common import AnswerFormat, Format, ProfileName, reports_misuse, write_json
+from parsolve.cli import completion
+from parsolve.cli.common import ASK, AnswerFormat, Format, ProfileName, reports_misuse, write_json
 from parsolve.cli.options import profile_named
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import FieldError, suggestion
@@ -15,11 +16,25 @@ from parsolve.constraints.fields import FieldError, suggestion
 @reports_misuse
 def rules(
     rule: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="Explain this rule.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="[ID]",
+            help="Explain this rule.",
+            show_default="list all",
+            autocompletion=completion.rules,
+        ),
     ] = None,
     profile: ProfileName = DEFAULT_PROFILE,
     stage: Annotated[
-        str | None, typer.Option("--stage", metavar="STAGE", help="Only rules of this stage.")
+        str | None,
+        typer.Option(
+            "--stage",
+            metavar="STAGE",
+            help="Only rules of this stage, such as composition.",
+            rich_help_panel=ASK,
+            show_default="all",
+            autocompletion=completion.stages,
+        ),
     ] = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
 ) -> None:

@@ -60,9 +60,9 @@ def schedule(
         typer.Option(
             "--schedule",
             metavar="NAME",
-            help="gpipe, 1f1b or interleaved. (default: interleaved with virtual stages)",
+            help="One of gpipe, 1f1b, interleaved.",
             rich_help_panel=PIPELINE,
-            show_default=False,
+            show_default="1f1b; interleaved with virtual stages",
         ),
     ] = None,
     microbatch_group_size: Annotated[
@@ -70,9 +70,9 @@ def schedule(
         typer.Option(
             "--microbatch-group-size",
             metavar="N",
-            help="Micro-batches that a chunk takes in a row (interleaved). (default: pp)",
+            help="Micro-batches that a chunk takes in a row (interleaved).",
             rich_help_panel=PIPELINE,
-            show_default=False,
+            show_default="as many as pipeline ranks",
         ),
     ] = None,
     layers_per_stage: Annotated[
@@ -83,7 +83,7 @@ def schedule(
             help="Layers of each rank, such as 4,4,4,3, or of its chunks, such as 2+2,2+1; times "
             "are then per layer.",
             rich_help_panel=TIMES,
-            show_default=False,
+            show_default="each stage counts as one",
         ),
     ] = None,
     forward_time: Annotated[
@@ -91,7 +91,7 @@ def schedule(
         typer.Option(
             "--forward-time",
             metavar="UNITS",
-            help="Time of a forward through one stage.",
+            help="Time of a forward through one stage, in any unit.",
             rich_help_panel=TIMES,
         ),
     ] = 1,
@@ -100,7 +100,7 @@ def schedule(
         typer.Option(
             "--backward-time",
             metavar="UNITS",
-            help="Time of a backward through one stage.",
+            help="Time of a backward through one stage, in the same unit.",
             rich_help_panel=TIMES,
         ),
     ] = 2,

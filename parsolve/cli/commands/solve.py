@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -25,7 +26,9 @@ from parsolve.cli.common import (
     reports_misuse,
     time_limit,
 )
-from parsolve.cli.options import profile_named, takes_fields, worlds
+from parsolve.cli.exporting import ExportTo, check_options, export_config
+from parsolve.cli.options import UsageError, profile_named, takes_fields, worlds
+from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE
 
 
@@ -50,17 +53,36 @@ def solve(
             "--limit",
             min=1,
             metavar="N",
-            help="Show at most so many; all that are equally good by default.",
+            help="Show at most so many configurations.",
             rich_help_panel=OUTPUT,
+            show_default="all that are equally good",
         ),
     ] = None,
     timeout: Timeout = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002
+    export: ExportTo = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            "--rank",
+            min=1,
+            metavar="K",
+            help="Export the K-th of those that are shown. (default: 1)",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    output: OutputFile = None,
 ) -> None:
     """Run ``parsolve solve``."""
+    from parsolve.solver.answer import Best  # noqa: PLC0415
     from parsolve.solver.query import build_query, preferred  # noqa: PLC0415
     from parsolve.solver.solve import best  # noqa: PLC0415
 
+    check_options(export, output, format)
+    check_writable(output)
+    if rank is not None and export is None:
+        message = "--rank chooses what --export writes; give --export"
+        raise UsageError(message, param_hint="'--rank'")
     chosen = profile_named(profile)
     asked = objectives.in_order(maximize, minimize)
     asked += objectives.compared(chosen, pareto_over) if pareto_over else []
@@ -77,4 +99,13 @@ def solve(
     )
     with progress_bar(len(query.worlds)) as progress:
         answer = best(query, limit=limit, deadline=time_limit(timeout), progress=progress)
-    finish(answer, format, varied=[name for name in query.free if name not in chosen.searched])
+    if export is not None and isinstance(answer, Best):
+        place = rank or 1
+        if place > len(answer.solutions):
+            message = f"{len(answer.solutions)} are shown; there is no number {place}"
+            raise UsageError(message, param_hint="'--rank'")
+        export_config(chosen.config(answer.solutions[place - 1].config), export, output)
+    stream = None if export is None else sys.stderr
+    finish(
+        answer, format, stream, varied=[name for name in query.free if name not in chosen.searched]
+    )

@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
+from parsolve.cli import completion
 from parsolve.cli.common import ASK, OUTPUT, AnswerFormat, Format, Model, finish, reports_misuse
 from parsolve.cli.options import profile_named, ranges, speaks
 
 PIPELINE = "Pipeline"
-COSTS = "Costs, in layers"
+COSTS = "Costs"
 
 NUMBER = ("number of virtual stages", "numbers of virtual stages")
 MOST_SIZES = 64
@@ -36,7 +37,7 @@ def stages(
             metavar="N",
             help="Layers of the decoder, MTP layers not counted.",
             rich_help_panel="Model",
-            show_default=False,
+            show_default="the model's",
         ),
     ] = None,
     model: Model = None,
@@ -65,7 +66,7 @@ def stages(
             metavar="N",
             help="Tokens per sequence: with --model, attention scores cost something too.",
             rich_help_panel=COSTS,
-            show_default=False,
+            show_default="none: they cost nothing",
         ),
     ] = None,
     embedding_cost: Annotated[
@@ -73,8 +74,9 @@ def stages(
         typer.Option(
             "--embedding-cost",
             metavar="X",
-            help="Cost of the embedding. (default: 0)",
+            help="Cost of the embedding, in layers.",
             rich_help_panel=COSTS,
+            show_default="0",
         ),
     ] = None,
     loss_cost: Annotated[
@@ -82,8 +84,9 @@ def stages(
         typer.Option(
             "--loss-cost",
             metavar="X",
-            help="Cost of the output projection and the loss. (default: 1, or the model's)",
+            help="Cost of the output projection and the loss, in layers.",
             rich_help_panel=COSTS,
+            show_default="1, or the model's",
         ),
     ] = None,
     mtp_cost: Annotated[
@@ -91,13 +94,20 @@ def stages(
         typer.Option(
             "--mtp-cost",
             metavar="X",
-            help="Cost of an MTP layer without its loss. (default: 1, or the model's)",
+            help="Cost of an MTP layer without its loss, in layers.",
             rich_help_panel=COSTS,
+            show_default="1, or the model's",
         ),
     ] = None,
     profile: Annotated[
         str,
-        typer.Option("--profile", help="Framework that splits the layers.", rich_help_panel=ASK),
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="Framework that splits the layers.",
+            rich_help_panel=ASK,
+            autocompletion=completion.profiles,
+        ),
     ] = "megatron",
     limit: Annotated[
         int,

@@ -7,6 +7,7 @@ own. The text is a function of the profile alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from parsolve.cli.matrix.claims import untrue_claims
 from parsolve.cli.matrix.examples import worked_examples
@@ -23,10 +24,14 @@ from parsolve.cli.matrix.rules import (
 from parsolve.cli.matrix.trainers import trainers_by_axis
 from parsolve.constraints.profile import Profile
 
-SECTIONS: Mapping[str, Callable[[Profile], list[str]]] = {
+RULES = "Rules in order"
+
+Sections: TypeAlias = Mapping[str, Callable[[Profile], list[str]]]
+
+SECTIONS: Sections = {
     SUPPORTED: supported_modes,
     REFUSED: refused_combinations,
-    "Rules in order": rules_in_order,
+    RULES: rules_in_order,
     "Warnings": warnings,
     "Trainer x mode": trainers_by_axis,
     "Worked dp examples": worked_examples,
@@ -38,9 +43,9 @@ SECTIONS: Mapping[str, Callable[[Profile], list[str]]] = {
 """Headings in order, each with what writes the blocks under it; without a block, no section."""
 
 
-def matrix_text(profile: Profile) -> str:
+def matrix_text(profile: Profile, sections: Sections = SECTIONS) -> str:
     """The whole of `matrix.md` for a profile."""
-    bodies = {heading: write(profile) for heading, write in SECTIONS.items()}
+    bodies = {heading: write(profile) for heading, write in sections.items()}
     kept = {heading: body for heading, body in bodies.items() if body}
     blocks = opening(profile, list(kept))
     for heading, body in kept.items():

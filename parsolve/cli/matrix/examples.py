@@ -86,7 +86,11 @@ EXAMPLES: Mapping[str, Mapping[str, Given]] = {
 def worked_examples(profile: Profile) -> list[str]:
     """The examples that the profile has fields for, computed."""
     ranks = profile.quantity_of["dp"]
-    columns = [column for column in profile.summary if column.quantity != ranks.name]
+    columns = [
+        column
+        for column in profile.summary
+        if column.quantity in profile.quantity_of and column.quantity != ranks.name
+    ]
     abouts = [f"dp: {lower(ranks.about)}"] + [
         f"{column.heading}: {lower(profile.quantity_of[column.quantity].about)}"
         for column in columns

@@ -82,8 +82,8 @@ cuda_device_max_connections = Size(
     minimum=1,
     role="cluster",
     panel=CLUSTER,
-    flag="cuda-device-max-connections",
-    about="CUDA_DEVICE_MAX_CONNECTIONS in the job's environment.",
+    flag="device-max-connections",
+    about="Queues of work per GPU: CUDA_DEVICE_MAX_CONNECTIONS in the job's environment.",
 )
 
 # --- axes -----------------------------------------------------------------------------------
@@ -151,12 +151,14 @@ weight_shards = _count(
     AXES,
     "tensor-parallel-num-weight-shards",
     "Shards of each weight over tp and the ranks that gather it again (GTP); unset means tp.",
+    flag="weight-shards",
 )
 expert_weight_shards = _count(
     "expert_weight_shards",
     AXES,
     "expert-tensor-parallel-num-weight-shards",
     "Shards of each expert's weight over etp and the ranks that gather it again; unset means etp.",
+    flag="expert-weight-shards",
 )
 cp_comm_type = Choice(
     "cp_comm_type",
@@ -318,10 +320,13 @@ decrease_batch = _switch(
     "Round the global batch down to a multiple of micro-batch times dp.",
 )
 eval_micro_batch = _count(
-    "eval_micro_batch", BATCH, "eval-micro-batch-size", "Micro-batch of evaluation."
+    "eval_micro_batch", BATCH, "eval-micro-batch-size", "Sequences per rank and evaluation pass."
 )
 eval_global_batch = _count(
-    "eval_global_batch", BATCH, "eval-global-batch-size", "Global batch of evaluation."
+    "eval_global_batch",
+    BATCH,
+    "eval-global-batch-size",
+    "Sequences per evaluation step, all ranks together.",
 )
 seq_length = Size(
     "seq_length",
@@ -343,7 +348,7 @@ max_position_embeddings = Size(
     panel=BATCH,
     flag="max-position-embeddings",
     launch="max-position-embeddings",
-    about="Longest sequence that positions are made for; unset means the sequence's length.",
+    about="Tokens that positions are made for; unset means the sequence's length.",
     implied=True,
 )
 calculate_per_token_loss = _switch(
@@ -381,7 +386,7 @@ optimizer_instances = Size(
     "optimizer_instances",
     minimum=1,
     panel=SHARDING,
-    flag="num-distributed-optimizer-instances",
+    flag="optimizer-instances",
     launch="num-distributed-optimizer-instances",
     about="Replicas of the sharded optimizer state (partial distributed optimizer).",
 )
@@ -396,6 +401,7 @@ overlap_param_gather_with_step = _switch(
     SHARDING,
     "overlap-param-gather-with-optimizer-step",
     "Gather the first chunk's weights while the optimizer steps.",
+    flag="overlap-param-gather-in-step",
 )
 precision_aware_optimizer = _switch(
     "precision_aware_optimizer",
@@ -420,7 +426,7 @@ sharding_strategy = Choice(
     default="optim_grads_params",
     choices=("no_shard", "optim", "optim_grads", "optim_grads_params"),
     panel=SHARDING,
-    flag="data-parallel-sharding-strategy",
+    flag="sharding-strategy",
     launch="data-parallel-sharding-strategy",
     about="What Megatron's FSDP shards: ZeRO 0, 1, 2 or 3.",
 )
@@ -432,6 +438,7 @@ weight_hash_check = _count(
     SHARDING,
     "check-weight-hash-across-dp-replicas-interval",
     "Steps between comparisons of the replicas' weights.",
+    flag="weight-hash-check",
 )
 ckpt_format = Choice(
     "ckpt_format",
@@ -445,7 +452,7 @@ ckpt_format = Choice(
 gradient_accumulation_fusion = _on(
     "gradient_accumulation_fusion",
     SHARDING,
-    "gradient-accumulation-fusion",
+    "accumulation-fusion",
     "no-gradient-accumulation-fusion",
     "Add weight gradients inside the matrix product.",
 )
@@ -565,7 +572,7 @@ load_balancing = Choice(
         "none",
     ),
     panel=EXPERTS,
-    flag="moe-router-load-balancing-type",
+    flag="moe-load-balancing",
     launch="moe-router-load-balancing-type",
     about="How the router's load is balanced.",
 )
@@ -598,6 +605,7 @@ overlap_ep = _switch(
     EXPERTS,
     "overlap-moe-expert-parallel-comm",
     "Overlap expert-parallel exchanges with another micro-batch's computation.",
+    flag="overlap-ep",
 )
 delay_wgrad = _switch(
     "delay_wgrad",
@@ -610,6 +618,7 @@ early_attention_release = _switch(
     EXPERTS,
     "ep-overlap-early-attn-memory-release",
     "Free attention's memory early, for the overlap.",
+    flag="early-attention-release",
 )
 shared_expert_overlap = _switch(
     "shared_expert_overlap",
@@ -721,7 +730,7 @@ untie_embeddings = Flag(
     "untie_embeddings",
     role="model",
     panel=MODEL,
-    flag="untie-embeddings-and-output-weights",
+    flag="untie-embeddings",
     launch="untie-embeddings-and-output-weights",
     about="The output layer has weights of its own.",
 )
@@ -730,7 +739,7 @@ attention_variant = Choice(
     default="none",
     choices=("none", "gated_delta_net", "dsa"),
     panel=MODEL,
-    flag="experimental-attention-variant",
+    flag="attention-variant",
     launch="experimental-attention-variant",
     about="Experimental attention.",
 )

@@ -21,9 +21,9 @@ class Policy:
 
     @property
     def words(self) -> str:
-        """The sum and its parts."""
+        """The parts, as a sum."""
         parts = (self.weight, self.gradient, self.optimizer)
-        return f"{sum(parts)} = {' + '.join(map(str, parts))}: {self.about}"
+        return "+".join(map(str, parts))
 
 
 POLICIES = {
@@ -60,7 +60,7 @@ def policy_field(default: str) -> Choice:
         panel=PANEL,
         flag="precision-policy",
         about="Bytes per parameter of weights, gradients and optimizer state: "
-        + "; ".join(f"{policy.name} ({policy.words})" for policy in POLICIES.values())
+        + ", ".join(f"{policy.name} {policy.words}" for policy in POLICIES.values())
         + ".",
     )
 

@@ -267,7 +267,9 @@ num_key_value_heads = _of_model(
     "num_key_value_heads", "kv-heads", "Key/value heads; unset means one per attention head."
 )
 max_position_embeddings = _of_model(
-    "max_position_embeddings", "context-window", "Longest sequence that the model's RoPE allows."
+    "max_position_embeddings",
+    "context-window",
+    "Tokens of the longest sequence that the model's RoPE allows.",
 )
 
 FIELDS = (

@@ -34,8 +34,8 @@ class Cluster:
     def over(self, other: Cluster) -> Cluster:
         """Take what the other cluster says where nothing is said here.
 
-        Another world than the other's has other nodes: those of this, else GPUs of a node that
-        tile it.
+        Where this says how many GPUs there are, the other one's nodes are not those: only its
+        GPUs of a node, where they tile the world.
         """
         world, nodes, per_node = self.world, self.nodes, self.gpus_per_node
         if world is None and nodes is None:

@@ -39,6 +39,10 @@ class FileProblem(Misuse):
         self.message = message
 
 
+class Unjudgeable(FileProblem):
+    """A file that was read, and that says something no rule here can judge."""
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One setting.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -23,9 +23,9 @@ from parsolve.solver.answer import (
 )
 from parsolve.solver.check import check
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import FileProblem
+from parsolve.solver.files.document import FileProblem, Place, Unjudgeable
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
-from parsolve.solver.files.reading import Reading, Said, contents, files_in, read
+from parsolve.solver.files.reading import Reading, Said, contents, files_in, read, values_of
 
 STANDARD_INPUT = "standard input"
 
@@ -35,17 +35,20 @@ Facts: TypeAlias = Callable[[Profile, Mapping[str, object], str | None, list[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What holds for every file: options for fields, the cluster, the model, and its facts."""
+    """What holds for every file: options for fields, the cluster, and the facts of models.
+
+    With ``replaces_model`` the facts are of a model that an option names, whatever a file says.
+    """
 
     facts: Facts
     given: Mapping[str, object]
     cluster: Cluster
-    model: str | None = None
+    replaces_model: bool = False
     profile: str | None = None
     shown_repairs: int = 6
 
 
-def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) -> Files:
+def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) -> Files:
     """Check files, and all in folders that look like configurations; ``-`` has the text ``stdin``.
 
     What a folder holds beside them is skipped and named; a file that was named itself and
@@ -67,13 +70,15 @@ def check_files(paths: Iterable[str], asked: Asked, stdin: str | None = None) ->
             else:
                 verdicts.append(verdict)
     if not verdicts:
-        message = f"no training configuration in {', '.join(paths)}"
+        where = ", ".join(paths) or "nothing: name a file or a folder"
+        message = f"no training configuration in {where}"
         raise Misuse(message)
     count = Counter(each.verdict for each in verdicts)
     return Files(
         files=tuple(verdicts),
         accepted=count["accepted"],
         rejected=count["rejected"],
+        undecided=count["undecided"],
         unreadable=count["unreadable"],
         skipped=tuple(skipped),
     )
@@ -86,9 +91,11 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
     except FileProblem as problem:
         return _unreadable(name, problem)
     try:
-        config = configured(reading, asked)
+        config, filled = completed(reading, asked)
     except FileProblem as problem:
         return _unreadable(name, problem, reading)
+    reading = reading.without({of for of, value in filled.items() if value is None})
+    silent = [Said(of, value, "", None) for of, value in filled.items() if value is not None]
     answer = check(config, shown_repairs=asked.shown_repairs)
     replaced = overridden(reading, asked)
     return FileVerdict(
@@ -97,7 +104,7 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
         format=reading.format.name,
         syntax=reading.document.kind,
         profile=reading.profile.name,
-        settings=tuple(_setting(said) for said in reading.said.values()),
+        settings=(*_settings(reading), *map(_setting, silent)),
         overridden=replaced,
         ignored=_ignored(reading),
         rules=tuple(_blamed(reading, answer, replaced)),
@@ -108,10 +115,11 @@ def verdict_on(name: str, text: Callable[[], str], asked: Asked) -> FileVerdict:
 def _unreadable(name: str, problem: FileProblem, reading: Reading | None = None) -> FileVerdict:
     return FileVerdict(
         file=name,
-        verdict="unreadable",
+        verdict="undecided" if isinstance(problem, Unjudgeable) else "unreadable",
         format=None if reading is None else reading.format.name,
         syntax=None if reading is None else reading.document.kind,
         profile=None if reading is None else reading.profile.name,
+        settings=() if reading is None else _settings(reading),
         ignored=() if reading is None else _ignored(reading),
         error=problem.message,
         line=None if problem.place is None else problem.place.line,
@@ -130,6 +138,14 @@ def _ignored(reading: Reading) -> tuple[FileIgnored, ...]:
         )
         for each in sorted(reading.ignored, key=lambda each: each.place)
     )
+
+
+def _settings(reading: Reading) -> tuple[FileSetting, ...]:
+    """What was understood, in the order of the file; then what its silence says."""
+    said = (*reading.said.values(), *reading.beside)
+    placed = sorted((each for each in said if each.place), key=lambda each: str(each.key))
+    placed.sort(key=lambda each: each.place or Place(0, 0))
+    return tuple(map(_setting, (*placed, *(each for each in said if not each.place))))
 
 
 def _setting(said: Said) -> FileSetting:
@@ -168,47 +184,83 @@ def overridden(reading: Reading, asked: Asked) -> tuple[str, ...]:
         given |= {WORLD, NODES}
     if cluster.nodes is not None:
         given |= {WORLD, NODES}
-    if cluster.gpus_per_node is not None or "gpus_per_node" in given:
+    if cluster.gpus_per_node is not None:
         given |= {WORLD, GPUS_PER_NODE}
-    if asked.model is not None:
+    if asked.replaces_model:
         given.add(MODEL)
     return tuple(of for of in reading.said if of in given)
 
 
 def configured(reading: Reading, asked: Asked) -> Config:
     """The configuration of a file under what options say. Raises `FileProblem`."""
+    return completed(reading, asked)[0]
+
+
+def completed(reading: Reading, asked: Asked) -> tuple[Config, Mapping[str, Any]]:
+    """The configuration of a file under what options say, and what the framework makes of it.
+
+    That is values of fields that nobody gave, and None for what a file gives in vain. Raises
+    `FileProblem`.
+    """
+    profile, document = reading.profile, reading.document
     replaced = set(overridden(reading, asked))
     said = {of: each for of, each in reading.said.items() if of not in replaced}
+    cluster = {of: said.pop(of) for of in CLUSTER if of in said}
     for each in said.values():
+        if each.unjudged:
+            what = f"{each.key} {each.value}" if each.key else f"it does not say {each.of}"
+            message = f"{what} cannot be judged: {each.unjudged}"
+            raise Unjudgeable(document.name, each.place, message)
         if each.unknown:
-            message = f"{each.key} is not known: {each.unknown}; {_cure(reading.profile, each.of)}"
-            raise reading.document.problem(each.place, message)
-    profile = reading.profile
-    own = {of: said.pop(of).value for of in CLUSTER if of in said}
-    file_cluster = Cluster(
-        world=own.get(WORLD), nodes=own.get(NODES), gpus_per_node=own.get(GPUS_PER_NODE)
-    )
-    model = said.pop(MODEL).value if MODEL in said else asked.model
+            raise document.problem(each.place, _unknown(profile, each))
+    model = said.pop(MODEL).value if MODEL in said else None
     fields = {of: each.value for of, each in said.items() if each.value is not None}
+    world, per_node = _sizes(reading, cluster, asked.cluster)
+    if per_node is not None and "gpus_per_node" in profile.field_of:
+        fields["gpus_per_node"] = per_node
+    given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
     try:
-        world, per_node = _sizes(asked.cluster.over(file_cluster))
-        if per_node is not None and "gpus_per_node" in profile.field_of:
-            fields["gpus_per_node"] = per_node
-        given = {profile.spellings.get(name, name): value for name, value in asked.given.items()}
         facts = asked.facts(profile, {**fields, **given}, model, [world])
-        return profile.config({**facts, profile.world: world})
-    except FileProblem:
-        raise
+        filled = _filled(reading, facts, world)
+        vain = {of for of, value in filled.items() if value is None}
+        facts = {of: value for of, value in facts.items() if of not in vain}
+        added = {of: value for of, value in filled.items() if of not in vain}
+        return profile.config({**added, **facts, profile.world: world}), filled
+    except Misuse as error:
+        raise document.problem(None, str(error)) from None
+
+
+def _filled(reading: Reading, facts: Mapping[str, Any], world: int) -> dict[str, Any]:
+    """What the framework fills in for fields that nobody gave, or ignores."""
+    fill = reading.format.filled
+    if fill is None:
+        return {}
+    fields = {reading.profile.spellings.get(name, name): value for name, value in facts.items()}
+    found = fill(values_of(reading.document), fields, world)
+    return {of: value for of, value in found.items() if value is None or fields.get(of) is None}
+
+
+def _unknown(profile: Profile, said: Said) -> str:
+    return f"{said.key} is not known: {said.unknown}; {_cure(profile, said.of)}"
+
+
+def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[int, int | None]:
+    """The world, and the GPUs of a node where they are known. Raises `FileProblem`."""
+    known = {of: each.value for of, each in said.items() if not each.unknown}
+    own = Cluster(
+        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
+    )
+    try:
+        world, per_node = asked.over(own).sizes()
     except Misuse as error:
         raise reading.document.problem(None, str(error)) from None
-
-
-def _sizes(cluster: Cluster) -> tuple[int, int | None]:
-    world, per_node = cluster.sizes()
-    if world is None:
-        message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
-        raise Misuse(message)
-    return world, per_node
+    if world is not None:
+        return world, per_node
+    for each in said.values():
+        if each.unknown:
+            raise reading.document.problem(each.place, _unknown(reading.profile, each))
+    message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
+    raise reading.document.problem(None, message)
 
 
 def _cure(profile: Profile, of: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from parsolve.solver.files.document import (
     FileProblem,
     Place,
 )
-from parsolve.solver.files.format import CLUSTER, MODEL, Format, Unsaid, plain
+from parsolve.solver.files.format import AXIS, CLUSTER, MODEL, Format, Unjudged, Unsaid, plain
 from parsolve.solver.files.formats import FORMATS
 
 SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".ksh", ".cmd")
@@ -34,7 +34,7 @@ CLOSE = 0.85
 class Said:
     """A setting that was understood: of a field, of the cluster or of the model (``of``).
 
-    Without a place, its absence says it.
+    Without a place, its absence says it. ``unjudged`` tells why no rule can judge it.
     """
 
     of: str
@@ -42,6 +42,7 @@ class Said:
     key: str
     place: Place | None
     unknown: str = ""
+    unjudged: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +57,38 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a file says. ``said`` has at most one setting of each field."""
+    """What a file says. ``said`` has at most one setting of each field, by its name.
+
+    ``beside`` are further settings that tell about a field together with the one in ``said``.
+    """
 
     document: Document
     format: Format
     said: Mapping[str, Said]
     ignored: tuple[Ignored, ...]
+    beside: tuple[Said, ...] = ()
 
     @property
     def profile(self) -> Profile:
         """Whose rules judge it."""
         return self.format.profile
+
+    def without(self, fields: Container[str]) -> Reading:
+        """The same, with settings that turn out to say nothing of this run."""
+        vain = [each for each in (*self.said.values(), *self.beside) if each.of in fields]
+        return replace(
+            self,
+            said={of: each for of, each in self.said.items() if of not in fields},
+            beside=tuple(each for each in self.beside if each.of not in fields),
+            ignored=(
+                *self.ignored,
+                *(
+                    Ignored(each.key, each.value, each.place, "it says nothing of this model")
+                    for each in vain
+                    if each.place is not None
+                ),
+            ),
+        )
 
 
 def contents(path: str | Path) -> str:
@@ -152,7 +174,11 @@ def likely_formats(document: Document, profile: str | None = None) -> list[Forma
     held = {plain(entry.key) for entry in document.entries}
     found: dict[int, list[Format]] = {}
     for each in FORMATS:
-        if document.kind in each.kinds and profile in {None, each.profile_name}:
+        if (
+            document.kind in each.kinds
+            and profile in {None, each.profile_name}
+            and each.needed <= held
+        ):
             found.setdefault(len(each.marks & held), []).append(each)
     best = max(found, default=0)
     return found[best] if best else []
@@ -162,7 +188,12 @@ def interpreted(document: Document, format_: Format) -> Reading:
     """The document as this format reads it."""
     reader = _Reader(document, format_)
     reader.settings()
-    return Reading(document, format_, reader.said, tuple(reader.ignored))
+    return Reading(document, format_, reader.said, tuple(reader.ignored), tuple(reader.beside))
+
+
+def values_of(document: Document) -> dict[str, Any]:
+    """The values of a document by path, in the one spelling of dashes; the last of each counts."""
+    return {plain(entry.key): entry.value for entry in document.entries}
 
 
 class _Reader:
@@ -171,6 +202,7 @@ class _Reader:
         self.format = format_
         self.said: dict[str, Said] = {}
         self.ignored: list[Ignored] = []
+        self.beside: list[Said] = []
 
     def settings(self) -> None:
         last = {plain(entry.key): entry for entry in self.document.entries}
@@ -178,33 +210,60 @@ class _Reader:
             final = last[plain(entry.key)]
             if final is not entry:
                 self._ignore(entry, f"given again on line {final.place.line}, which counts")
-            else:
+            elif plain(entry.key) not in self.format.in_phrases:
                 self._setting(entry)
+        values = values_of(self.document)
+        self._phrases(values, last)
         if self.format.derived is None:
             return
-        values = {path: entry.value for path, entry in last.items()}
         for name, (path, value) in self.format.derived(values).items():
-            by = last.get(plain(path)) if path else None
-            before = self.said.get(name)
-            if value is None:
-                if before is not None and before.place is not None:
-                    del self.said[name]
-                    entry = Entry(before.key, before.value, before.place)
-                    self._ignore(entry, "the framework ignores it here")
-                continue
-            key = path if by is None else by.key
-            self.said[name] = Said(name, value, key, None if by is None else by.place)
-            if by is not None:
-                self.ignored = [each for each in self.ignored if each.place != by.place]
+            paths = (path,) if isinstance(path, str) else path
+            self._derived(name, value, [last[each] for each in map(plain, paths) if each in last])
+
+    def _derived(self, name: str, value: Any, by: list[Entry]) -> None:  # noqa: ANN401
+        """What several settings say of a field, instead of what one of them said."""
+        places = {entry.place for entry in by}
+        before = self.said.pop(name, None)
+        if before is not None and before.place is not None and before.place not in places:
+            entry = Entry(before.key, before.value, before.place)
+            self._ignore(entry, "the framework ignores it here")
+        if value is None:
+            return
+        self.said[name] = _together(name, value, by[0] if by else None)
+        self.beside += [_together(name, value, entry) for entry in by[1:]]
+        self.ignored = [each for each in self.ignored if each.place not in places]
+
+    def _phrases(self, values: Mapping[str, Any], last: Mapping[str, Entry]) -> None:
+        """What several keys say of a field: in the first one's place, the others beside it."""
+        for of in dict.fromkeys(phrase.of for phrase in self.format.phrases):
+            phrases = [each for each in self.format.phrases if each.of == of]
+            paths = dict.fromkeys(plain(path) for each in phrases for path in each.says)
+            held = [last[path] for path in paths if path in last]
+            for phrase in phrases:
+                if phrase.holds(values):
+                    first = held[0] if held else None
+                    self.said[of] = _together(of, phrase.value, first)
+                    self.beside += [_together(of, phrase.value, each) for each in held[1:]]
+                    break
+            else:
+                for entry in held:
+                    self._ignore(entry, "alone it says nothing")
 
     def _setting(self, entry: Entry) -> None:
         key = self.format.key(entry.key)
         if key is None:
-            self._ignore(entry, self._slip(entry.key))
+            remark = self.format.remarks.get(plain(entry.key))
+            self._ignore(entry, remark or self._slip(entry.key))
             return
         value = key.read(entry.value)
         if isinstance(value, Unsaid):
             self._ignore(entry, value.why)
+        elif isinstance(value, Unjudged):
+            self.said[key.of] = Said(
+                key.of, entry.value, entry.key, entry.place, unjudged=value.why
+            )
+        elif key.of == AXIS:
+            self._axis(entry, value)
         elif value is None and not entry.unknown:
             self._ignore(entry, "null: the default holds")
         elif key.of == MODEL and known(str(value)) is None:
@@ -214,7 +273,16 @@ class _Reader:
             message += f"say different things: {entry.value} and {before.value}"
             raise self.document.problem(entry.place, message)
         else:
+            if before is not None:  # the same, in another key
+                self.beside.append(before)
             self.said[key.of] = self._typed(key.of, value, entry)
+
+    def _axis(self, entry: Entry, value: Any) -> None:  # noqa: ANN401
+        if value is None or (value == 1 and value is not True):
+            self._ignore(entry, "off, as every axis that the rules do not know must be")
+            return
+        why = f"it splits ranks, and {self.format.profile.title} has no such axis"
+        self.said[f"{AXIS} {entry.key}"] = Said(AXIS, value, entry.key, entry.place, unjudged=why)
 
     def _typed(self, of: str, value: Any, entry: Entry) -> Said:  # noqa: ANN401
         """The setting with its value as the field holds it. Raises `FileProblem`."""
@@ -247,6 +315,15 @@ class _Reader:
         for section in self.format.sections:
             for spelling in self.format.profile.spellings:
                 yield f"{section}.{spelling}" if section else spelling
+
+
+def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
+    """What several keys say, in the place of one of them; or what their absence says."""
+    key, place = ("", None) if by is None else (by.key, by.place)
+    if isinstance(value, Unjudged):
+        held = None if by is None else by.value
+        return Said(of, held, key, place, unjudged=value.why)
+    return Said(of, value, key, place)
 
 
 def files_in(folder: Path) -> Iterator[Path]:

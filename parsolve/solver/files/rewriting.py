@@ -55,21 +55,21 @@ def edits(reading: Reading, values: Mapping[str, Any]) -> Iterator[Edit]:
         if places or of in CLUSTER:
             continue
         field = format_.profile.field_of[of]
-        if value == field.default:
-            continue
-        path = format_.path_of(field)
-        if not path:
+        written = format_.written(field, value)
+        if value != field.default and not written:
             message = f"such a file has no key for {of}, which is to be {value}; set it by hand"
             raise document.problem(None, message)
-        key = format_.key(path) or Key(path=path, of=of)
-        yield Edit(key=path, of=of, value=key.write(value))
+        for path, told in written.items():
+            there = last.get(plain(path))
+            if there is not None and there.value != told:
+                yield Edit(key=there.key, of=of, value=told, entry=there)
+            elif there is None and value != field.default:
+                yield Edit(key=path, of=of, value=told)
 
 
 def _keys(format_: Format, entries: Any) -> Iterator[tuple[Key, Entry]]:  # noqa: ANN401  (any view)
     for entry in entries:
         key = format_.key(entry.key)
-        if key is None and entry.key in CLUSTER:  # a launcher says it
-            key = Key(path=entry.key, of=entry.key)
         if key is not None and key.read(entry.value) is not OFF:
             yield key, entry
 

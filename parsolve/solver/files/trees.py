@@ -181,16 +181,23 @@ def toml_document(name: str, text: str) -> Document:
         tree = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         message = str(error)
-        found = PLACE_IN_MESSAGE.search(message)
-        place = Place(int(found[1]), int(found[2])) if found else None
-        cut = message[: found.start()] if found else message
-        raise FileProblem(name, place, f"not TOML: {cut}") from None
+        if found := PLACE_IN_MESSAGE.search(message):
+            place = Place(int(found[1]), int(found[2]))
+        else:
+            place = _end(text)
+        said = message.partition(" (at ")[0]
+        raise FileProblem(name, place, f"not TOML: {said}") from None
     except (RecursionError, ValueError) as error:
         raise FileProblem(name, None, f"not TOML: {error}") from None
     written = list(_toml_places(text))
     places = {path: place for path, place, _ in written}
     spans = {path: span for path, _, span in written}
     return Document(name, "toml", tuple(flattened(name, tree, _placed(places), spans.get)))
+
+
+def _end(text: str) -> Place:
+    last = text.rpartition("\n")[2]
+    return Place(text.count("\n") + 1, len(last) + 1)
 
 
 def _toml_places(text: str) -> Iterator[tuple[tuple[str, ...], Place, tuple[int, int]]]:

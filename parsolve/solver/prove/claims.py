@@ -432,6 +432,10 @@ class Reading:
         self.verdicts = claim.verdicts
         self._index = {rule.id: index for index, rule in enumerate(profile.rules)}
         self._changers = {instead: _changer(profile, instead) for instead in claim.changed}
+        if any(verdict.kind == "same" for verdict in self.verdicts):
+            self._judged = profile.judged
+        else:  # nothing hangs on what is derived
+            self._judged = lambda values: (profile.violated(values), {})
         flags = [Flag(verdict.name, about="") for verdict in self.verdicts]
         when, then = (
             f"{defined_source(formula)} and {formula_source(formula)}"
@@ -443,12 +447,12 @@ class Reading:
 
     def truth(self, values: Values) -> bool | None:
         """Whether the claim is true there; None where it says nothing."""
-        judged: dict[Instead | None, Judged] = {None: self.profile.judged(values)}
+        judged: dict[Instead | None, Judged] = {None: self._judged(values)}
         for instead, changer in self._changers.items():
             changed = changer(values)
             if changed is None:
                 return None
-            judged[instead] = self.profile.judged(changed)
+            judged[instead] = self._judged(changed)
         flags = tuple(self._says(verdict, judged) for verdict in self.verdicts)
         found: bool | None = self._truth((*values, *flags))
         return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import compress, islice, product
+from operator import is_not
 
 import z3
 
@@ -370,11 +371,12 @@ def _replaced(values: Values, changes: dict[int, object]) -> Values:
 
 def is_question(profile: Profile, values: Values) -> bool:
     """Whether these values make a question: each is what its field takes."""
-    try:
-        for field, value in zip(profile.fields, values, strict=True):
-            if field.parse(value) != value:
+    world = profile.index_of[profile.world]
+    changed = compress(enumerate(values), map(is_not, values, profile.defaults))
+    try:  # a field takes its default, unless that is the world's, which is none
+        for place, value in ((world, values[world]), *changed):
+            if profile.fields[place].parse(value) != value:
                 return False
-        profile.checked(values)
     except ValueError:
         return False
-    return True
+    return profile.is_question(values)

@@ -9,6 +9,7 @@ that the rules' examples have, and those near them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -56,7 +57,7 @@ class Lists:
             found.append(z3.Implies(length == 0, z3.And([each == 0 for each in unknown])))
         return found
 
-    @property
+    @cached_property
     def among(self) -> list[z3.BoolRef]:
         """That every one of these lists is a known one."""
         return [

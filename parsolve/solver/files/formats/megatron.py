@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from parsolve.solver.files.format import Format
+from parsolve.solver.files.format import ENVIRONMENT, Format, Key
 
 
 def absent(given: Mapping[str, Any]) -> Mapping[str, tuple[str, Any]]:
@@ -26,6 +26,10 @@ def absent(given: Mapping[str, Any]) -> Mapping[str, tuple[str, Any]]:
     return said
 
 
+CONNECTIONS = Key(
+    path=f"{ENVIRONMENT}CUDA_DEVICE_MAX_CONNECTIONS", of="cuda_device_max_connections"
+)
+
 MEGATRON = Format(
     name="megatron",
     title="Megatron-LM arguments",
@@ -42,5 +46,6 @@ MEGATRON = Format(
             "num_attention_heads",
         }
     ),
+    keys=(CONNECTIONS,),
     derived=absent,
 )

@@ -1,0 +1,1 @@
+"""What a shell script says, read from its syntax tree: nothing in it is executed."""
