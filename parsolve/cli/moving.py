@@ -94,6 +94,8 @@ def _change(answer: Moves, move: Move) -> Iterator[str]:
         yield f"{said} (was {value_text(field, before)})"
     if not move.change:
         yield "nothing"
+    elif answer.unchanged.format is not None:
+        yield "such a file has no key for all of that: change it by hand"
 
 
 def _edit(edit: FileEdit, *, script: bool) -> str:
@@ -122,8 +124,8 @@ def _batch(answer: Moves, move: Move) -> Iterator[str]:
     """Why the global batch is not kept, and what depends on it."""
     wanted, unit = answer.global_batch, move.unit
     if wanted is None:
-        if PROFILES[answer.profile].batch is not None:
-            yield "what its global batch was is not known; --from-world tells, and it is kept"
+        tells = "; --from-world tells, and then it is kept" if answer.origin is None else ""
+        yield f"no global batch is kept, since what it was is not known{tells}"
         return
     if not move.off or unit is None:
         return

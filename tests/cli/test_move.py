@@ -129,6 +129,7 @@ def test_what_no_knob_mends() -> None:
 def test_without_an_origin_it_says_how_to_give_one(recipe: Path) -> None:
     done = cli("move", str(recipe), "--world", "8")
     assert done.code == 0
+    assert "no global batch is kept" in done.words
     assert "--from-world tells" in done.words
 
 
@@ -164,3 +165,63 @@ def test_misuse(recipe: Path, arguments: tuple[str, ...], said: str) -> None:
     assert done.code == 2
     assert said in done.words
     assert recipe.read_text(encoding="utf-8") == RECIPE
+
+
+SCRIPT = """\
+#!/bin/bash
+TP=8
+PP=${PP:-4}   # stages
+ARGS=(
+    --num-layers 80 --hidden-size 8192
+    --num-attention-heads 64 --seq-length 4096 --max-position-embeddings 4096
+)
+export CUDA_DEVICE_MAX_CONNECTIONS=1
+torchrun --nnodes 8 --nproc-per-node 8 pretrain_gpt.py \\
+    --tensor-model-parallel-size $TP --pipeline-model-parallel-size "${PP}" \\
+    --micro-batch-size 2 --global-batch-size=512 --bf16 \\
+    "${ARGS[@]}"
+"""
+
+
+def test_a_script_is_changed_where_its_values_stand(tmp_path: Path) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(SCRIPT, encoding="utf-8")
+    done = cli("move", str(path), "--nnodes", "4", "--keep", "tp", "-o", "-")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == SCRIPT.replace("--nnodes 8", "--nnodes 4")  # Megatron states its batch
+    pinned = cli("move", str(path), "--nnodes", "4", "--tp", "4", "--pp", "8", "-o", "-")
+    assert (pinned.code, pinned.err) == (0, "")
+    expected = SCRIPT.replace("--nnodes 8", "--nnodes 4").replace("TP=8", "TP=4")
+    assert pinned.out == expected.replace("PP:-4", "PP:-8")
+
+
+def test_slurm_is_asked_for_as_many_nodes_as_the_launcher(tmp_path: Path) -> None:
+    path = tmp_path / "run.sbatch"
+    for nodes in ("8", "$SLURM_NNODES"):
+        text = SCRIPT.replace("\nTP=8", "\n#SBATCH --nodes=8\n#SBATCH -t 8\nTP=8")
+        text = text.replace("--nnodes 8", f"--nnodes {nodes}")
+        path.write_text(text, encoding="utf-8")
+        done = cli("move", str(path), "--nnodes", "4", "--keep", "tp", "-o", "-")
+        assert (done.code, done.err) == (0, "")
+        assert done.out == text.replace("nodes=8", "nodes=4").replace("--nnodes 8", "--nnodes 4")
+
+
+TITAN = """\
+[parallelism]
+tensor_parallel_degree = 4  # one node has 8
+data_parallel_shard_degree = 4
+
+[training]
+local_batch_size = 2
+seq_len = 4096
+"""
+
+
+def test_toml_gets_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "titan.toml"
+    path.write_text(TITAN, encoding="utf-8")
+    done = cli("move", str(path), "--from-world", "16", "--world", "8", "-o", "-")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == TITAN.replace("shard_degree = 4", "shard_degree = 2") + (
+        "global_batch_size = 8\n"
+    )

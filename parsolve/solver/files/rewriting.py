@@ -15,9 +15,11 @@ from typing import Any, NamedTuple, NoReturn
 
 from parsolve.constraints.fields import Flag
 from parsolve.solver.files.document import Document, Entry, FileProblem, Place
-from parsolve.solver.files.format import CLUSTER, OFF, Format, Key, plain
+from parsolve.solver.files.format import CLUSTER, NODES, OFF, Format, Key, plain
 from parsolve.solver.files.reading import Reading, parsed
 from parsolve.solver.files.written import Span, line_after, offset, written_in_script
+
+SLURM_NODES = re.compile(r"^#SBATCH[ \t]+(?:--nodes(?:=|[ \t]+)|-N[ \t]*)(\d+)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,7 @@ def rewritten(text: str, reading: Reading, changes: Sequence[Edit]) -> str:
     if not changes:
         return text
     writer = _Writer(text, reading)
-    cuts = [writer.cut(edit) for edit in changes if edit.entry is not None]
+    cuts = [cut for edit in changes if edit.entry is not None for cut in writer.cuts(edit)]
     added = [edit for edit in changes if edit.entry is None]
     changed = _applied(text, cuts)
     for edit in added:  # one after the other: each may make place for the next
@@ -141,16 +143,27 @@ class _Writer:
 
     # --- a value that is there -----------------------------------------------------------------
 
-    def cut(self, edit: Edit) -> _Cut:
-        """The place of a value, and the new one as it is written there."""
+    def cuts(self, edit: Edit) -> list[_Cut]:
+        """The places of a value, and the new one as it is written there."""
         entry = edit.entry
         assert entry is not None  # noqa: S101  (asked only of what is there)
         if self.document.kind == "script":
-            return self._cut_of_script(edit, entry)
+            batch = self._cuts_of_batch(edit, entry) if edit.of == NODES else []
+            if batch and written_in_script(self.text, entry) is None:
+                return batch  # the launcher takes it from Slurm
+            return [*batch, self._cut_of_script(edit, entry)]
         if entry.span is None or (edit.value is None and self.document.kind == "toml"):
             _by_hand(self.document, edit)
         begin, end = entry.span
-        return _Cut(begin, end, self._spelled(edit.value, self.text[begin:end]))
+        return [_Cut(begin, end, self._spelled(edit.value, self.text[begin:end]))]
+
+    def _cuts_of_batch(self, edit: Edit, entry: Entry) -> list[_Cut]:
+        """The nodes that a script asks Slurm for, which must be those of the launcher."""
+        return [
+            _Cut(*found.span(1), str(edit.value))
+            for found in SLURM_NODES.finditer(self.text)
+            if found[1] == str(entry.value)
+        ]
 
     def _cut_of_script(self, edit: Edit, entry: Entry) -> _Cut:
         at = offset(self.text, entry.place)
