@@ -11,7 +11,7 @@ from parsolve.cli.screen import NO, OPEN, YES, Screen
 from parsolve.cli.verdicts import show_cautions
 from parsolve.cli.wording import option
 from parsolve.constraints import PROFILES
-from parsolve.solver.answer import FileEdit, Move, Moves, Rejected
+from parsolve.solver.answer import FileEdit, Moves, Rejected, Way
 
 
 def show_moves(screen: Screen, answer: Moves) -> None:
@@ -78,7 +78,7 @@ def _as_it_is(answer: Moves) -> str:
     return f"{words}; the global batch becomes {side.global_batch:,}, not {wanted:,}"
 
 
-def _change(answer: Moves, move: Move) -> Iterator[str]:
+def _change(answer: Moves, move: Way) -> Iterator[str]:
     """What to change, in the words of the file or as options."""
     if move.edits is not None:
         for edit in move.edits:
@@ -120,7 +120,7 @@ def _note(answer: Moves, position: int) -> str:
     return f"    ({knobs}; the global batch becomes {move.global_batch:,})"
 
 
-def _batch(answer: Moves, move: Move) -> Iterator[str]:
+def _batch(answer: Moves, move: Way) -> Iterator[str]:
     """Why the global batch is not kept, and what depends on it."""
     wanted, unit = answer.global_batch, move.unit
     if wanted is None:

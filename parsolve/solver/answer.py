@@ -833,7 +833,7 @@ class FileEdit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
+class Way:
     """A way to run a recipe on another cluster: fields to change, and what it comes to.
 
     ``knobs`` are those of them that do not make up the global batch. That is ``off`` by so many
@@ -868,7 +868,7 @@ class Moves:
     origin: Side | None = None
     unchanged: Side
     global_batch: int | None = None
-    moves: tuple[Move, ...]
+    moves: tuple[Way, ...]
     nearest: int
     more: int | None = None
     most_knobs: int

@@ -8,7 +8,7 @@ from typing import Any
 
 from parsolve.constraints.fields import FieldError, Misuse, Size
 from parsolve.constraints.profile import Config, Profile
-from parsolve.solver.answer import Accepted, Fields, FileEdit, Move, Moves
+from parsolve.solver.answer import Accepted, Fields, FileEdit, Moves, Way
 from parsolve.solver.check import check
 from parsolve.solver.difference import differing, side_of
 from parsolve.solver.files.cluster import Cluster
@@ -64,7 +64,7 @@ def move(recipe: Told, to: Elsewhere, *, shown: int = SHOWN) -> Moved:
     config = target.config()
     samples = _samples(before, config)
     found = ways(config, samples, _held(profile, to))
-    moves: list[Move] = []
+    moves: list[Way] = []
     nearest = 0
     for step in reversed(found.steps):
         moves += [_move(recipe, config, c, samples) for c in step.changes[:shown]]
@@ -174,7 +174,7 @@ def _samples(before: Config | None, config: Config) -> int | None:
     return asked
 
 
-def _move(recipe: Told, config: Config, change: Mapping[str, object], samples: int | None) -> Move:
+def _move(recipe: Told, config: Config, change: Mapping[str, object], samples: int | None) -> Way:
     profile = config.profile
     batch = () if profile.batch is None or samples is None else profile.batch.knobs
     order = profile.index_of
@@ -185,7 +185,7 @@ def _move(recipe: Told, config: Config, change: Mapping[str, object], samples: i
         message = f"a move was found that is rejected: {change}; please report this bug"
         raise AssertionError(message)  # noqa: TRY004  (not the caller's fault)
     count = samples_of(changed)
-    return Move(
+    return Way(
         change=Fields(ordered),
         knobs=tuple(name for name, _ in ordered if name not in batch),
         global_batch=count,
