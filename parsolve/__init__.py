@@ -5,6 +5,8 @@ Questions, each answered by a frozen value whose JSON is a public format::
     check(world_size=8, ep_size=4)                       # Accepted | Rejected
     compare(world_size=64, tp_size=8, ep_size=8)         # Comparison
     check_files("train.yaml", world=16)                  # Files
+    diff({"world_size": 16}, "run.yaml", world_size=8)   # Difference
+    move("run.yaml", world_size=8, from_world=16)        # Moves
     solutions(world=64, moe=True)                        # Solutions | Conflict | Undecided
     best(world=64, moe=True, maximize="dp")              # Best | Conflict | Undecided
     memory(world_size=8, ep_size=8, model="gpt-oss-20b", max_length=4096)     # Memory
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
         Best,
         Comparison,
         Conflict,
+        Difference,
         Files,
         Fixtures,
         Memory,
+        Moves,
         RankLayout,
         Rejected,
         Schedule,
@@ -46,8 +50,11 @@ if TYPE_CHECKING:
         Stages,
         Undecided,
     )
+    from parsolve.solver.files.judging import Facts
     from parsolve.solver.query import Query
+    from parsolve.solver.sides import Told
 
+    Recipe: TypeAlias = str | PathLike[str] | Mapping[str, object]
     Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
 
 __all__ = [
@@ -56,9 +63,11 @@ __all__ = [
     "check",
     "check_files",
     "compare",
+    "diff",
     "fixtures",
     "layout",
     "memory",
+    "move",
     "schedule",
     "solutions",
     "stages",
@@ -254,6 +263,103 @@ def layout(  # noqa: PLR0913
         _needs("each of ranks", rank, int)
     read = _config(profile, {**(config or {}), **fields}, model, gpu)
     return laid_out(read, ranks=wanted, axes=_texts("axes", axes), shown_repairs=repairs)
+
+
+def diff(
+    before: Recipe,
+    after: Recipe,
+    /,
+    *,
+    profile: str | None = None,
+    model: Model = None,
+    gpu: str | None = None,
+    **fields: object,
+) -> Difference:
+    """What changes between two configurations: verdict, settings, dp, batch, memory, groups.
+
+    Each is a mapping of fields or the path of a file (training YAML, launch script, ...); keyword
+    arguments name fields that hold for both, such as ``world_size``, in GPUs. ``profile`` is that
+    of mappings, ``halo`` by default; a file has its own. Raises `ValueError` as `check` does, and
+    for a file that cannot be read.
+    """
+    from parsolve.solver.difference import difference  # noqa: PLC0415
+    from parsolve.solver.sides import known_to  # noqa: PLC0415
+
+    sides = [_side(each, profile, model, gpu) for each in (before, after)]
+    first, second = (each.with_fields(known_to(each, fields, sides)) for each in sides)
+    return difference(first, second)
+
+
+def move(  # noqa: PLR0913
+    recipe: Recipe,
+    /,
+    *,
+    profile: str | None = None,
+    model: Model = None,
+    gpu: str | None = None,
+    from_world: int | None = None,
+    from_gpu: str | None = None,
+    keep: str | Sequence[str] = (),
+    limit: int = 3,
+    **fields: object,
+) -> Moves:
+    """The fewest changes with which a recipe runs on another cluster, its global batch kept.
+
+    The recipe is a mapping of fields or the path of a file. Keyword arguments name what holds on
+    the new cluster: ``world_size`` and ``gpus_per_node`` in GPUs, ``gpu``, knobs that are to have
+    a value; ``keep`` are knobs that must not change. ``from_world`` and ``from_gpu`` tell where the
+    recipe is from, if it does not. At most ``limit`` equally good ways are shown. Raises
+    `ValueError` as `diff` does.
+    """
+    from parsolve.solver.files.cluster import Cluster  # noqa: PLC0415
+    from parsolve.solver.move import Elsewhere  # noqa: PLC0415
+    from parsolve.solver.move import move as find  # noqa: PLC0415
+    from parsolve.solver.sides import known_to  # noqa: PLC0415
+
+    _needs("from_world", from_world, int, type(None))
+    _needs("limit", limit, int)
+    side = _side(recipe, profile, model, None)
+    said = known_to(side, fields, [side])
+    there = side.with_fields(said)
+    said.pop(side.profile.world, None)
+    return find(
+        side,
+        Elsewhere(
+            facts=_facts(model, gpu),
+            cluster=Cluster(world=there.cluster.world if "world_size" in fields else None),
+            given=said,
+            names_gpu=gpu is not None,
+            from_facts=_facts(model, from_gpu),
+            from_cluster=Cluster(world=from_world),
+            kept=_texts("keep", keep),
+        ),
+        shown=limit,
+    ).answer
+
+
+def _side(recipe: Recipe, profile: str | None, model: Model, gpu: str | None) -> Told:
+    from os import PathLike, fspath  # noqa: PLC0415
+
+    from parsolve.solver.sides import of_fields, of_file  # noqa: PLC0415
+
+    _needs("a configuration", recipe, str, PathLike, Mapping)
+    named = None if profile is None else _profile(profile)
+    facts = _facts(model, gpu)
+    if isinstance(recipe, Mapping):
+        return of_fields("the configuration", recipe, named or _profile("halo"), facts)
+    return of_file(fspath(recipe), profile, facts, model)
+
+
+def _facts(model: Model, gpu: str | None) -> Facts:
+    """What the user said, over what a model and a GPU say."""
+
+    def facts(
+        chosen: Profile, said: Mapping[str, object], own: str | None, worlds: list[int]
+    ) -> dict[str, object]:
+        named = own if model is None else model
+        return dict(_with_facts(chosen, said, named, gpu, worlds))
+
+    return facts
 
 
 def _config(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,9 @@ SUMMARIES = {
     "ones.",
     "advise": "Say which primitive of parallelism to add next: a ladder climbed to the first rung "
     "that fits, with proof.",
+    "diff": "Say what changes between two configurations or files: verdict, dp, global batch, "
+    "memory, groups.",
+    "move": "Say what must change for a recipe to run on another cluster with its global batch.",
     "list": "List every valid configuration of a cluster, and say whether the list is complete.",
     "prove": "Prove statements about the rules for all clusters, or compare them with your own "
     "validator.",
@@ -41,6 +45,8 @@ EXAMPLES = {
     "solve": "parsolve --world 64 --gpus-per-node 8 --moe --maximize dp",
     "check": "parsolve check --world 8 --gpus-per-node 8 --ep 4",
     "advise": "parsolve advise --model qwen3-30b-a3b --world 16 --gpu h100 --max-length 32768",
+    "diff": 'parsolve diff "--world 16 --ep 8" "--world 8 --ep 8"',
+    "move": 'parsolve move "--world 16 --ep 8 --gradient-accumulation-steps 8" --world 8',
     "list": "parsolve list --world 64 --gpus-per-node 8 --moe --format jsonl",
     "prove": "parsolve prove completeness",
     "memory": "parsolve memory --world 8 --ep 8 --model gpt-oss-20b --max-length 4096 --gpu h100",
@@ -58,6 +64,8 @@ FUNCTIONS = {
     "solve": ("solve", "solve"),
     "check": ("check", "check"),
     "advise": ("advise", "advise"),
+    "diff": ("diff", "diff"),
+    "move": ("move", "move"),
     "list": ("listing", "list_configurations"),
     "prove": ("prove", "prove"),
     "memory": ("memory", "memory"),
@@ -72,6 +80,11 @@ FUNCTIONS = {
     "schema": ("schema", "schema"),
 }
 """Module under `parsolve.cli.commands` and function of each command."""
+
+QUOTING = frozenset({"diff", "move"})
+"""Commands of which an argument may be options in quotes: behind a space they are no options."""
+
+QUOTED = re.compile(r"-\S*\s+\S")
 
 
 class FieldsCommand(TyperCommand):
@@ -179,6 +192,8 @@ class Commands(TyperGroup):
         """The command to run, built from its module."""
         self.commands = {n: self.get_command(ctx, n) for n in SUMMARIES}  # for "did you mean"
         name, command, rest = super().resolve_command(ctx, args)
+        if name in QUOTING:
+            rest = [f" {each}" if QUOTED.match(each) else each for each in rest]
         # completion may ask for any option of the profile, as help does
         used = [*rest, "--help"] if ctx.resilient_parsing else rest
         return name, build(str(name), used) if command is not None else None, rest
@@ -187,18 +202,25 @@ class Commands(TyperGroup):
 def build(name: str, arguments: Sequence[str] | None) -> Any:  # noqa: ANN401  (typer's own)
     """The command with the options that the arguments need, or with all."""
     module, function = FUNCTIONS[name]
+    body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
+    text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"
+    return command(name, body, text, arguments)
+
+
+def command(
+    name: str, body: Callable[..., None], text: str, arguments: Sequence[str] | None
+) -> Any:  # noqa: ANN401  (typer's own)
+    """A command that does this, with the options that the arguments need, or with all."""
     from parsolve.cli.options import context, profile_of, with_options  # noqa: PLC0415
 
-    body: Callable[..., None] = getattr(import_module(f"parsolve.cli.commands.{module}"), function)
     profile = profile_of(arguments, getattr(body, "speaks", ""))
     run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    text = f"{SUMMARIES[name]}\n\nExample: {EXAMPLES[name]}"
     single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)
-    command: Any = typer.main.get_command(single)
-    command.profile = profile
-    command.fields = getattr(run, "fields", ())
-    return command
+    built: Any = typer.main.get_command(single)
+    built.profile = profile
+    built.fields = getattr(run, "fields", ())
+    return built
 
 
 def _version(value: bool) -> None:

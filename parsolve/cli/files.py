@@ -12,7 +12,7 @@ from parsolve.cli.wording import Vocabulary, speaking
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Field, Flag
 from parsolve.constraints.profile import Profile
-from parsolve.solver.answer import Accepted, Files, FileSetting, FileVerdict, Rejected
+from parsolve.solver.answer import Accepted, Files, FileSetting, FileVerdict, Rejected, Side
 from parsolve.solver.files.format import (
     ENVIRONMENT,
     GPUS_PER_NODE,
@@ -149,7 +149,7 @@ def show_ignored(screen: Screen, verdict: FileVerdict) -> None:
         screen.entry("ignored", f"{', '.join(rest)}: no rule asks for them")
 
 
-def format_of(verdict: FileVerdict) -> Format:
+def format_of(verdict: FileVerdict | Side) -> Format:
     """The format of a file that has one."""
     return next(each for each in FORMATS if each.name == verdict.format)
 

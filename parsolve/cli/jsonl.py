@@ -56,7 +56,7 @@ def check_lines(
     flush = _later if Path(path).is_file() else sys.stdout.flush
     for number, line in _lines(path):
         try:
-            config = profile.config(_merged(profile, defaults, _object(line)))
+            config = profile.config(_merged(profile, defaults, configuration(line)))
             accepted, text = verdict_line(config, shown_repairs=shown_repairs)
         except FieldError as error:
             tally.unreadable += 1
@@ -86,7 +86,8 @@ def _merged(
     return {**{k: v for k, v in defaults.items() if k not in said}, **given}
 
 
-def _object(line: bytes) -> dict[str, object]:
+def configuration(line: bytes) -> dict[str, object]:
+    """The fields that a JSON object names. Raises `FieldError`."""
     if len(line) > LONGEST_LINE:
         message = f"the line is longer than {LONGEST_LINE} bytes"
         raise FieldError(message)

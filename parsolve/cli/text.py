@@ -28,8 +28,10 @@ from parsolve.solver.answer import (
     Best,
     Comparison,
     Conflict,
+    Difference,
     Files,
     Memory,
+    Moves,
     RankLayout,
     Rejected,
     Schedule,
@@ -100,6 +102,14 @@ def show(answer: object, stream: TextIO | None = None, varied: Iterable[str] = (
             from parsolve.cli.files import show_files  # noqa: PLC0415  (a check needs it not)
 
             show_files(screen, answer)
+        case Difference():
+            from parsolve.cli.differing import show_difference  # noqa: PLC0415  (a check needs it not)
+
+            show_difference(screen, answer)
+        case Moves():
+            from parsolve.cli.moving import show_moves  # noqa: PLC0415  (a check needs it not)
+
+            show_moves(screen, answer)
         case Stages():
             from parsolve.cli.staging import show_stages  # noqa: PLC0415  (a check needs it not)
 

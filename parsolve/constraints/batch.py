@@ -6,6 +6,8 @@ asks for (``requested_global_batch``) is a wish, no framework's rule: where it i
 bounds the run, whose own ``global_batch`` must be it.
 """
 
+from dataclasses import dataclass
+
 from parsolve.constraints.fields import Size
 from parsolve.constraints.formula import (
     Formula,
@@ -18,6 +20,31 @@ from parsolve.constraints.formula import (
     largest,
 )
 from parsolve.constraints.rule import Example, Rule, Source
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Batch:
+    """What makes up the samples of an optimizer step, so that another cluster can keep them.
+
+    ``samples`` are those of a step, ``per_pass`` those that all ranks take in one forward pass,
+    ``tokens`` those of a step where the length of a sample counts. The rest are names of fields:
+    ``micro_batch`` is the samples per GPU and pass, ``passes`` count the passes of a step (the
+    one to change first, first), ``asked`` states the samples of a step. ``ranks`` count the
+    data-parallel ranks, where they do not follow from the cluster.
+    """
+
+    samples: Named
+    per_pass: Term
+    tokens: Named | None = None
+    micro_batch: str
+    passes: tuple[str, ...] = ()
+    asked: str = ""
+    ranks: tuple[str, ...] = ()
+
+    @property
+    def knobs(self) -> tuple[str, ...]:
+        """Every field of which the batch is made, those to change first, first."""
+        return (*self.passes, *filter(None, (self.asked,)), self.micro_batch)
 
 
 def requested(panel: str) -> Size:

@@ -12,6 +12,7 @@ from operator import is_not
 from typing import Any as Anything
 from typing import TypeAlias
 
+from parsolve.constraints.batch import Batch
 from parsolve.constraints.claim import Claim
 from parsolve.constraints.describe import because_source, told, words
 from parsolve.constraints.evaluate import (
@@ -210,6 +211,8 @@ class Profile:
     """How layers are split unevenly over a pipeline, where the framework can."""
     pipeline: Pipeline | None = None
     """How a pipeline's timeline follows from a configuration, where it can be simulated."""
+    batch: Batch | None = None
+    """What makes up the samples of an optimizer step."""
     prefers: Mapping[str, str] = dataclass_field(default_factory=dict)
     """What may be preferred above any objective: the quantity that is 0 where it holds."""
     reads_argparse: bool = False

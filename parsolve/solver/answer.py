@@ -866,6 +866,174 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One of the two configurations that a difference is between, and its verdict.
+
+    ``format`` and ``syntax`` are those of the file that ``name`` names, if it names one. A step of
+    the optimizer takes ``global_batch`` samples, which are ``tokens`` in all; absent if not known.
+    """
+
+    name: str
+    format: str | None = None
+    syntax: Literal["yaml", "json", "toml", "script"] | None = None
+    global_batch: int | None = None
+    tokens: int | None = None
+    detail: Accepted | Rejected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spelled:
+    """A setting on one side: the field that it is ``of``, what is asked for, what it comes to.
+
+    ``key`` and ``line`` say where a file has it; a default or an option has neither.
+    """
+
+    of: str
+    value: Any = field(metadata=ALWAYS)
+    effective: Any = field(metadata=ALWAYS)
+    key: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingChange:
+    """A setting that is not the same on both sides; a side whose framework has none is absent.
+
+    ``matters`` is false where both come to the same.
+    """
+
+    before: Spelled | None = None
+    after: Spelled | None = None
+    matters: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantityChange:
+    """A derived quantity, or the bytes of a part of memory, that changes; null is not known."""
+
+    name: str
+    before: Any = field(metadata=ALWAYS)
+    after: Any = field(metadata=ALWAYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """A kind of group whose groups change, see `GroupKind`; absent on a side without any."""
+
+    name: str
+    before: GroupKind | None = None
+    after: GroupKind | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """What changes between two configurations: what is the same is left out.
+
+    ``violated`` are rules that refuse the second and not the first, ``cured`` the reverse;
+    ``warned`` and ``unwarned`` are warnings likewise. ``memory`` has bytes of the fullest GPU, by
+    part, and their ``total``. ``groups_unknown`` says why no groups are compared, and ``apart``
+    names given fields for which the other side's framework has no counterpart.
+    """
+
+    before: Side
+    after: Side
+    settings: tuple[SettingChange, ...]
+    quantities: tuple[QuantityChange, ...]
+    memory: tuple[QuantityChange, ...]
+    groups: tuple[GroupChange, ...]
+    groups_unknown: str | None = None
+    violated: tuple[str, ...] = ()
+    cured: tuple[str, ...] = ()
+    warned: tuple[str, ...] = ()
+    unwarned: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    answer: Literal["difference"] = "difference"
+
+    @property
+    def status(self) -> str:
+        """What decides the exit code: whether anything differs that has an effect."""
+        same = not (
+            self.quantities
+            or self.memory
+            or self.groups
+            or self.violated
+            or self.cured
+            or self.warned
+            or self.unwarned
+            or self.apart
+            or any(each.matters for each in self.settings)
+        )
+        return "same" if same else "differ"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEdit:
+    """A setting of a file to change: ``key`` and values as the file spells them.
+
+    ``line`` and ``before`` are absent where the setting is new.
+    """
+
+    key: str
+    line: int | None = None
+    before: Any = None
+    after: Any = field(metadata=ALWAYS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """A way to run a recipe on another cluster: fields to change, and what it comes to.
+
+    ``knobs`` are those of them that do not make up the global batch. That is ``off`` by so many
+    samples, and a multiple of ``unit``; all three are absent where it is not known. ``edits``
+    are what to change in the file, with what the cluster is called there.
+    """
+
+    change: Fields
+    knobs: tuple[str, ...]
+    global_batch: int | None = None
+    off: int | None = None
+    unit: int | None = None
+    edits: tuple[FileEdit, ...] | None = None
+    detail: Accepted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moves:
+    """How a recipe runs on another cluster, with the fewest knobs changed, best first.
+
+    ``origin`` is the recipe on its own cluster, where that is known, and ``unchanged`` the same on
+    the other one. ``global_batch`` is what was to be kept. The moves come nearest to it, and those
+    after ``nearest`` of them change fewer knobs for a global batch that is further off; ``more``
+    counts those that are as good and not shown. Rules in ``unmended`` are violated whatever knob
+    changes. ``searched`` says among which values. ``complete`` is false where the search was cut
+    short: fewer changes may do, or some.
+    ``difference`` is between the origin and the first move.
+    """
+
+    profile: str
+    name: str
+    origin: Side | None = None
+    unchanged: Side
+    global_batch: int | None = None
+    moves: tuple[Way, ...]
+    nearest: int
+    more: int | None = None
+    most_knobs: int
+    unmended: tuple[str, ...] = ()
+    searched: str
+    complete: bool
+    difference: Difference | None = None
+    answer: Literal["moves"] = "moves"
+
+    @property
+    def status(self) -> str:
+        """What decides the exit code."""
+        if self.moves:
+            return "moved"
+        return "stuck" if self.complete else "undecided"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unreadable:
     """A line of ``check --jsonl`` that is no configuration."""
 
@@ -890,6 +1058,8 @@ Answer: TypeAlias = Union[  # noqa: UP007
     RankLayout,
     Files,
     Advice,
+    Difference,
+    Moves,
 ]
 
 

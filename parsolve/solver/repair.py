@@ -57,7 +57,7 @@ def repairs(config: Config) -> Nearest:
     """
     profile = config.profile
     violated = profile.violated(config.values)
-    cluster = not all(_mends(profile, index, cluster=False) for index in violated)
+    cluster = not all(mends(profile, index, cluster=False) for index in violated)
     search = _Search(profile, cluster)
     for size in range(1, MOST_CHANGES + 1):
         found = {
@@ -81,10 +81,10 @@ class _Search:
         violated = profile.violated(values)
         if not violated:
             return
-        mends = [_mends(profile, index, cluster=self.cluster) for index in violated]
-        for name in min(mends, key=len):
-            others = [fields for fields in mends if name not in fields]
-            if name in change or not _within(size - 1, others, change):
+        open_ = [mends(profile, index, cluster=self.cluster) for index in violated]
+        for name in min(open_, key=len):
+            others = [fields for fields in open_ if name not in fields]
+            if name in change or not within(size - 1, others, change):
                 continue
             index = profile.index_of[name]
             for value in candidates(profile, values, name):
@@ -98,7 +98,7 @@ class _Search:
                     yield {**change, name: value}
 
 
-def _within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str]) -> bool:
+def within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str]) -> bool:
     """Whether so many changes of fields not taken could reach every rule: a necessary test.
 
     Rules that share no open field need a change each.
@@ -115,7 +115,7 @@ def _within(changes: int, rules: Iterable[tuple[str, ...]], taken: Container[str
 
 
 @cache
-def _mends(profile: Profile, rule: int, *, cluster: bool) -> tuple[str, ...]:
+def mends(profile: Profile, rule: int, *, cluster: bool) -> tuple[str, ...]:
     """Fields whose change may mend the rule: the knobs that it reads, switches first.
 
     A bound reads nearly all of them; those that the memory account names as levers count.
@@ -222,23 +222,21 @@ def _counts(value: int | None, minimum: int, default: int | None) -> tuple[objec
     return tuple(n for n in dict.fromkeys([*known, *near, *halves]) if n != value and n >= minimum)
 
 
+def given_up(config: Config, change: Change) -> int:
+    """How many axes that are in use the change switches off; an unset one is none to give up."""
+    axes = config.profile.axes
+    return sum(name in axes and value == 1 < (config[name] or 1) for name, value in change.items())
+
+
 def _nearest(config: Config, changes: list[Change]) -> tuple[Mapping[str, object], ...]:
     """Those that give up the fewest axes, least movement first."""
-
-    def given_up(change: Change) -> int:
-        axes = config.profile.axes
-        return sum(
-            name in axes and value == 1 < (config[name] or 1)  # an unset axis is none to give up
-            for name, value in change.items()
-        )
-
-    fewest = min(map(given_up, changes), default=0)
+    fewest = min((given_up(config, change) for change in changes), default=0)
     effective = effective_values(config)
     kept: list[Mapping[str, object]] = []
     sides: set[object] = set()
     for change in sorted(
-        (change for change in changes if given_up(change) == fewest),
-        key=lambda change: _movement(config, effective, change),
+        (change for change in changes if given_up(config, change) == fewest),
+        key=lambda change: movement(config, effective, change),
     ):
         side = _side(config, change)
         if side is None or side not in sides:
@@ -278,9 +276,7 @@ def effective_values(config: Config) -> Mapping[str, object]:
     return config.as_dict(everything=True) | numbers
 
 
-def _movement(
-    config: Config, effective: Mapping[str, object], change: Change
-) -> tuple[object, ...]:
+def movement(config: Config, effective: Mapping[str, object], change: Change) -> tuple[object, ...]:
     """Knobs that nobody had set last; then badly balanced stages; then how far values move.
 
     That is in doublings, and what moves as far stands in the order of its fields.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -165,11 +166,11 @@ class TestHelp:
         [name for name in EXAMPLES if ">" not in EXAMPLES[name] and name != "prove"],
     )
     def test_examples_work(self, name: str, tmp_path: Path) -> None:
-        arguments = EXAMPLES[name].split()[1:]
+        arguments = shlex.split(EXAMPLES[name])[1:]
         if "-o" in arguments:
             place = arguments.index("-o") + 1
             arguments[place] = str(tmp_path / arguments[place])
-        assert process(*arguments).code == (1 if name == "check" else 0)
+        assert process(*arguments).code == (1 if name in {"check", "diff"} else 0)
 
 
 class TestEntry:

@@ -69,6 +69,7 @@ ACCELERATE = Profile(
     nodes="num_nodes",
     node="gpus_per_node",
     domain="nvlink_domain_size",
+    batch=q.STEP,
     stages_about={
         "config": "dies where the configuration object is made",
         "state": "dies where the accelerator's state is made, on every GPU",

@@ -2,6 +2,7 @@
 
 from parsolve.constraints import cluster
 from parsolve.constraints.accelerate import fields as f
+from parsolve.constraints.batch import Batch
 from parsolve.constraints.formula import Named, NamedFormula, all_of, if_, known_where
 
 gpus_per_node = cluster.gpus_per_node
@@ -44,6 +45,13 @@ global_batch = Named(
         f.micro_batch > 0, f.micro_batch * data_parallel_size * f.gradient_accumulation_steps
     ),
     about="Samples per optimizer step over all GPUs.",
+)
+STEP = Batch(
+    samples=global_batch,
+    per_pass=f.micro_batch * data_parallel_size,
+    micro_batch=f.micro_batch.name,
+    passes=(f.gradient_accumulation_steps.name,),
+    ranks=(f.dp_replicate_size.name, f.dp_shard_size.name),
 )
 
 DERIVED = (

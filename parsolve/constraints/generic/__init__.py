@@ -89,6 +89,7 @@ GENERIC = Profile(
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
     ladder=LADDER,
+    batch=batch.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=batch.microbatches_in_pipeline,

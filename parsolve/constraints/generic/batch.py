@@ -5,6 +5,7 @@ micro-batches of one run of the pipeline, or what the global batch comes to.
 """
 
 from parsolve.constraints.batch import (
+    Batch,
     batch_bounds,
     bubble,
     global_batch,
@@ -48,13 +49,14 @@ microbatches_in_pipeline = Named(
     about="Micro-batches of one run of the pipeline.",
 )
 _batch = global_batch(_samples, microbatches)
+_tokens = tokens_per_step(_batch, f.seq_length)
 
 DERIVED = (
     micro_batch,
     _samples,
     microbatches,
     _batch,
-    tokens_per_step(_batch, f.seq_length),
+    _tokens,
     bubble(f.pp_size, microbatches_in_pipeline, f.virtual_stages),
 )
 
@@ -64,4 +66,13 @@ BATCH = batch_bounds(
     _batch,
     ~is_batch_stated,
     Source("parsolve", "batch arithmetic of the generic profile"),
+)
+
+STEP = Batch(
+    samples=_batch,
+    per_pass=_samples,
+    tokens=_tokens,
+    micro_batch=f.micro_batch.name,
+    passes=(f.gradient_accumulation_steps.name, f.num_microbatches.name),
+    asked=f.requested_global_batch.name,
 )

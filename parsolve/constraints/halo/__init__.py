@@ -144,6 +144,7 @@ HALO = Profile(
     disagreements=DISAGREEMENTS,
     claims=CLAIMS,
     layout=LAYOUT,
+    batch=batch.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=batch.microbatches,

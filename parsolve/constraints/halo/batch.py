@@ -11,6 +11,7 @@ window, its accumulation is 1, and a larger global batch is a larger batch per d
 """
 
 from parsolve.constraints.batch import (
+    Batch,
     batch_bounds,
     bubble,
     global_batch,
@@ -43,6 +44,7 @@ accumulation_steps = Named(
     "1 with a pipeline, which cuts one into its micro-batches.",
 )
 _batch = global_batch(_samples, accumulation_steps)
+_tokens = tokens_per_step(_batch, q.row_length)
 microbatches = Named(
     "microbatches",
     if_(f.pp_size > 1, q.pipeline_batch_parts, accumulation_steps),
@@ -54,7 +56,7 @@ QUANTITIES = (
     _samples,
     accumulation_steps,
     _batch,
-    tokens_per_step(_batch, q.row_length),
+    _tokens,
     microbatches,
     bubble(f.pp_size, microbatches),
 )
@@ -65,4 +67,13 @@ BATCH = batch_bounds(
     _batch,
     all_of(f.gradient_accumulation_steps < 1, f.pp_size <= 1),
     Source("parsolve", "batch arithmetic of the halo profile"),
+)
+
+STEP = Batch(
+    samples=_batch,
+    per_pass=_samples,
+    tokens=_tokens,
+    micro_batch=f.per_device_train_batch_size.name,
+    passes=(f.gradient_accumulation_steps.name,),
+    asked=f.requested_global_batch.name,
 )

@@ -72,6 +72,7 @@ MEGATRON = Profile(
     implied=IMPLIED,
     lists=lists,
     splits=SPLITS,
+    batch=q.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=q.microbatches,

@@ -2,6 +2,7 @@
 
 from parsolve.constraints import cluster, experts
 from parsolve.constraints.batch import (
+    Batch,
     bubble,
     global_batch,
     samples_per_pass,
@@ -137,6 +138,14 @@ microbatches = Named(
     about="Micro-batches per rank and step: global batch / (micro-batch * dp).",
 )
 _batch = global_batch(per_pass, microbatches)
+_tokens = tokens_per_step(_batch, f.seq_length)
+STEP = Batch(
+    samples=_batch,
+    per_pass=per_pass,
+    tokens=_tokens,
+    micro_batch=f.micro_batch.name,
+    asked=f.requested_global_batch.name,
+)
 eval_sequences = Named(
     "eval_sequences",
     if_(f.eval_micro_batch == 0, micro_batch, f.eval_micro_batch) * data_parallel_size,
@@ -293,7 +302,7 @@ DERIVED = (
     _samples,
     microbatches,
     _batch,
-    tokens_per_step(_batch, f.seq_length),
+    _tokens,
     virtual_stages,
     layers_per_stage,
     bubble(f.pp_size, microbatches, virtual_stages),

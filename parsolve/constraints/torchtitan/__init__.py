@@ -90,6 +90,7 @@ TORCHTITAN = Profile(
         "batch": "dies after the model is built, before it is sharded",
         "pipeline": "dies where the model is cut into stages",
     },
+    batch=q.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,
         microbatches=q.microbatches,

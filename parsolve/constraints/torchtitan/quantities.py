@@ -1,7 +1,7 @@
 """Derived quantities of the torchtitan profile."""
 
 from parsolve.constraints import cluster, experts
-from parsolve.constraints.batch import bubble, tokens_per_step
+from parsolve.constraints.batch import Batch, bubble, tokens_per_step
 from parsolve.constraints.formula import (
     Named,
     NamedFormula,
@@ -62,6 +62,15 @@ global_batch = Named(
     if_(f.requested_global_batch == 0, samples_per_pass, f.requested_global_batch),
     about="Samples per optimizer step over all GPUs.",
 )
+_tokens = tokens_per_step(global_batch, f.seq_length)
+STEP = Batch(
+    samples=global_batch,
+    per_pass=samples_per_pass,
+    tokens=_tokens,
+    micro_batch=f.micro_batch.name,
+    asked=f.requested_global_batch.name,
+    ranks=(f.dp_replicate_size.name, f.dp_shard_size.name),
+)
 gradient_accumulation = Named(
     "gradient_accumulation",
     quotient(global_batch, largest(1, samples_per_pass)),
@@ -120,7 +129,7 @@ DERIVED = (
     experts_per_rank,
     global_batch,
     gradient_accumulation,
-    tokens_per_step(global_batch, f.seq_length),
+    _tokens,
     microbatches,
     num_stages,
     bubble(f.pp_size, microbatches, largest(1, num_stages // f.pp_size)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from parsolve.constraints.fields import Misuse
@@ -53,13 +53,15 @@ class Entry:
 
     ``key`` is the path to it, joined by dots (``parallelism.tensor_parallel_degree``), or an
     option without its dashes. ``value`` is a scalar, a list, or an empty object. ``unknown`` says
-    why there is no value, as where a script takes it from its caller.
+    why there is no value, as where a script takes it from its caller. ``span`` is where the value
+    is written: its first character of the text and the one behind it, from 0; None if not known.
     """
 
     key: str
     value: Any
     place: Place
     unknown: str = ""
+    span: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,11 @@ class Document:
         return FileProblem(self.name, place, message)
 
 
-def flattened(name: str, tree: Any, placed: Any) -> Iterator[Entry]:  # noqa: ANN401
+def flattened(name: str, tree: Any, placed: Any, spanned: Any) -> Iterator[Entry]:  # noqa: ANN401
     """The settings of a tree of objects.
 
-    ``placed(path)`` is the place of the key at a path. A list is one setting, whatever it holds.
+    ``placed(path)`` is the place of the key at a path, ``spanned(path)`` the span of its value. A
+    list is one setting, whatever it holds.
     Raises `FileProblem` beyond `DEEPEST` and `MOST_ENTRIES`.
     """
     count = 0
@@ -93,4 +96,4 @@ def flattened(name: str, tree: Any, placed: Any) -> Iterator[Entry]:  # noqa: AN
         count += 1
         if count > MOST_ENTRIES:
             raise FileProblem(name, None, f"more than {MOST_ENTRIES:,} settings")
-        yield Entry(".".join(path), value, placed(path))
+        yield Entry(".".join(path), value, placed(path), span=spanned(path))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from parsolve.solver.files.document import (
@@ -84,7 +86,8 @@ class _YamlReader:
             if isinstance(value, yaml.MappingNode) and value.value:
                 yield from self.settings(value, deeper)
             else:
-                yield Entry(".".join(deeper), self._value(value, place), place)
+                span = value.start_mark.index, value.end_mark.index
+                yield Entry(".".join(deeper), self._value(value, place), place, span=span)
 
     def _value(self, node: Any, place: Place) -> Any:  # noqa: ANN401  (yaml's own)
         """The value of a node; what no safe loader constructs stays the text that it is."""
@@ -117,8 +120,10 @@ def json_document(name: str, text: str) -> Document | None:
         raise FileProblem(name, None, f"not JSON: {error}") from None
     if not isinstance(tree, dict):
         return None
-    places = dict(_json_places(text))
-    return Document(name, "json", tuple(flattened(name, tree, _placed(places))))
+    found = list(_json_places(text))
+    places = {path: place for path, place, _ in found}
+    spans = {path: span for path, _, span in found}
+    return Document(name, "json", tuple(flattened(name, tree, _placed(places), spans.get)))
 
 
 def _no_number(constant: str) -> NoReturn:
@@ -126,14 +131,18 @@ def _no_number(constant: str) -> NoReturn:
     raise ValueError(message)
 
 
-def _json_places(text: str) -> Iterator[tuple[tuple[str, ...], Place]]:
-    """The path and place of every key of valid JSON, last one of a kind last."""
+def _json_places(text: str) -> Iterator[tuple[tuple[str, ...], Place, tuple[int, int] | None]]:
+    """The path and place of every key of valid JSON, and the span of its value if it is no object.
+
+    The last one of a kind is last.
+    """
     decoder = json.JSONDecoder()
-    line, start = 1, 0
+    line, start, lists = 1, 0, 0
     path: list[str | None] = []
     key: str | None = None
     for token in JSON_TOKEN.finditer(text):
         mark = token[0]
+        lists += (mark == "[") - (mark == "]")
         if mark == "\n":
             line, start = line + 1, token.end()
         elif mark in "{[":
@@ -147,9 +156,22 @@ def _json_places(text: str) -> Iterator[tuple[tuple[str, ...], Place]]:
         elif token["colon"]:
             key = decoder.decode(token["string"])
             parents = [each for each in path[1:] if each is not None]
-            yield (*parents, key), Place(line, token.start() - start + 1)
+            place = Place(line, token.start() - start + 1)
+            # what is in a list is part of one setting, and looking at it again would take long
+            span = None if lists else _json_span(decoder, text, token.end())
+            yield (*parents, key), place, span
 
 
+def _json_span(decoder: json.JSONDecoder, text: str, behind: int) -> tuple[int, int] | None:
+    blank = BLANK.match(text, behind)
+    begin = behind if blank is None else blank.end()
+    if text[begin] == "{":
+        return None
+    _, end = decoder.raw_decode(text, begin)
+    return begin, end
+
+
+BLANK = re.compile(r"\s*")
 JSON_TOKEN = re.compile(r'(?P<string>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?|[{}\[\],\n]')
 
 
@@ -167,8 +189,10 @@ def toml_document(name: str, text: str) -> Document:
         raise FileProblem(name, place, f"not TOML: {said}") from None
     except (RecursionError, ValueError) as error:
         raise FileProblem(name, None, f"not TOML: {error}") from None
-    places = dict(_toml_places(text))
-    return Document(name, "toml", tuple(flattened(name, tree, _placed(places))))
+    written = list(_toml_places(text))
+    places = {path: place for path, place, _ in written}
+    spans = {path: span for path, _, span in written}
+    return Document(name, "toml", tuple(flattened(name, tree, _placed(places), spans.get)))
 
 
 def _end(text: str) -> Place:
@@ -176,11 +200,20 @@ def _end(text: str) -> Place:
     return Place(text.count("\n") + 1, len(last) + 1)
 
 
-def _toml_places(text: str) -> Iterator[tuple[tuple[str, ...], Place]]:
+def _toml_places(text: str) -> Iterator[tuple[tuple[str, ...], Place, tuple[int, int]]]:
+    """The path and place of every key, and the span of its value."""
     import tree_sitter_toml  # noqa: PLC0415  (most commands read no file)
     from tree_sitter import Language, Parser  # noqa: PLC0415
 
-    root = Parser(Language(tree_sitter_toml.language())).parse(text.encode()).root_node
+    content = text.encode()
+    root = Parser(Language(tree_sitter_toml.language())).parse(content).root_node
+
+    begins = range(len(text)) if text.isascii() else _bytes_before(text)
+
+    def characters(node: Node) -> tuple[int, int]:
+        """The span of a node, which the parser counts in bytes."""
+        return bisect_left(begins, node.start_byte), bisect_left(begins, node.end_byte)
+
     table: tuple[str, ...] = ()
     waiting: list[tuple[tuple[str, ...], Node]] = [((), root)]
     while waiting:
@@ -191,10 +224,15 @@ def _toml_places(text: str) -> Iterator[tuple[tuple[str, ...], Place]]:
         elif node.type == "pair":
             path = (*above, *_toml_path(node.named_children[0]))
             row, column = node.start_point
-            yield path, Place(row + 1, column + 1)
+            yield path, Place(row + 1, column + 1), characters(node.named_children[1])
             waiting += [(path, child) for child in reversed(node.named_children[1:])]
         elif node.type in {"document", "inline_table"}:
             waiting += [(above, child) for child in reversed(node.named_children)]
+
+
+def _bytes_before(text: str) -> list[int]:
+    """How many bytes of UTF-8 stand before each character."""
+    return list(accumulate((len(each.encode()) for each in text), initial=0))
 
 
 def _toml_path(node: Node) -> tuple[str, ...]:
