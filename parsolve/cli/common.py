@@ -94,6 +94,17 @@ ProfileName = Annotated[
         autocompletion=completion.profiles,
     ),
 ]
+ProfileOfFile = Annotated[
+    str | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Framework whose rules hold.",
+        show_default="the file's own; halo for options",
+        rich_help_panel=ASK,
+        autocompletion=completion.profiles,
+    ),
+]
 Worlds = Annotated[
     str,
     typer.Option(

@@ -28,7 +28,7 @@ LINES = [
     ("parsolve check --profile megatron --recompute-me", {"--recompute-method"}),
     ("parsolve check --profile=megatron --ckpt-format torch_", {"torch_dist", "torch_dcp"}),
     ("parsolve check --profile nonsense --ep-s", {"--ep-scope"}),
-    ("parsolve check --format ", {"text", "json"}),
+    ("parsolve check --format ", {"text", "json", "github", "sarif"}),
     ("parsolve solve --world 64 --minimize bub", {"bubble"}),
     ("parsolve solve --world 64 --vary use_h", {"use_hsdp"}),
     ("parsolve solve --profile megatron --prefer tp", {"tp-in-domain"}),

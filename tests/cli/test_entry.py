@@ -272,7 +272,7 @@ class TestCompletion:
         assert self.complete("parsolve ch", 1) == {"check"}
         assert self.complete("parsolve solve --max", 2) >= {"--maximize", "--max-length"}
         assert self.complete("parsolve check --tp 2 --gpus", 4) == {"--gpus-per-node"}
-        assert self.complete("parsolve check --format ", 3) == {"text", "json"}
+        assert self.complete("parsolve memory --format ", 3) == {"text", "json"}
 
 
 class TestNoTraceback:

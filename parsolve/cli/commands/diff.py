@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from parsolve.cli.common import (
-    ASK,
     AnswerFormat,
     Format,
     Gpu,
     Model,
     Nodes,
     PerNode,
+    ProfileOfFile,
     finish,
     one_world,
     reports_misuse,
@@ -43,14 +43,7 @@ def diff(
     world: World = None,
     nodes: Nodes = None,
     per_node: PerNode = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            help="Framework whose rules hold. (default: the file's own; halo for options)",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
+    profile: ProfileOfFile = None,
     model: Model = None,
     gpu: Gpu = None,
     format: AnswerFormat = Format.TEXT,  # noqa: A002

@@ -20,6 +20,7 @@ from parsolve.cli.common import (
     Model,
     Nodes,
     PerNode,
+    ProfileOfFile,
     finish,
     one_world,
     reports_misuse,
@@ -50,14 +51,7 @@ def move(
     world: World = None,
     nodes: Nodes = None,
     per_node: PerNode = None,
-    profile: Annotated[
-        str | None,
-        typer.Option(
-            "--profile",
-            help="Framework whose rules hold. (default: the file's own; halo for options)",
-            rich_help_panel=ASK,
-        ),
-    ] = None,
+    profile: ProfileOfFile = None,
     model: Model = None,
     gpu: Gpu = None,
     keep: Annotated[
