@@ -211,9 +211,9 @@ def command(
     name: str, body: Callable[..., None], text: str, arguments: Sequence[str] | None
 ) -> Any:  # noqa: ANN401  (typer's own)
     """A command that does this, with the options that the arguments need, or with all."""
-    from parsolve.cli.options import context, profile_of, with_options  # noqa: PLC0415
+    from parsolve.cli.options import context, default_profile, profile_of, with_options  # noqa: PLC0415
 
-    profile = profile_of(arguments, getattr(body, "speaks", ""))
+    profile = profile_of(arguments, default_profile(body, arguments))
     run = with_options(body, arguments)
     single = typer.Typer(add_completion=False, rich_markup_mode="rich")
     single.command(name, help=text, cls=FieldsCommand, context_settings=context(profile))(run)

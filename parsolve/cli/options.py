@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -22,6 +23,9 @@ ALL = "all"
 
 TORCHRUN = {"nproc_per_node": "nproc-per-node"}
 """Options that torchrun spells with underscores too."""
+
+TAKE_PATHS = frozenset({"-o", "--output", "--jsonl", "--model"})
+"""Options whose value may name a file that is no configuration."""
 
 GIVEN = "given"
 
@@ -82,6 +86,19 @@ def takes_fields(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def reads_files(command: Callable[..., None]) -> Callable[..., None]:
+    """Mark a command whose arguments may be files: their profile's fields are its options."""
+    command.reads_files = True  # type: ignore[attr-defined]
+    return command
+
+
+def default_profile(command: Callable[..., None], arguments: Sequence[str] | None) -> str:
+    """The profile whose fields a command takes where none is named; empty for the default one."""
+    if hasattr(command, "reads_files") and arguments:
+        return profile_of_file(arguments)
+    return str(getattr(command, "speaks", ""))
+
+
 def with_options(
     command: Callable[..., None], arguments: Sequence[str] | None
 ) -> Callable[..., None]:
@@ -92,7 +109,7 @@ def with_options(
     """
     if not hasattr(command, "takes_fields"):
         return command
-    profile = profile_of(arguments)
+    profile = profile_of(arguments, default_profile(command, arguments))
     hints = get_type_hints(command, include_extras=True)
     kept = [
         p.replace(annotation=hints[p.name])
@@ -140,7 +157,7 @@ def speaks(profile: str) -> Callable[[Callable[..., None]], Callable[..., None]]
 def profile_of(arguments: Sequence[str] | None, default: str = "") -> Profile:
     """The profile that the arguments name: its fields are the options. Else the default one."""
     given = arguments or ()
-    named = default = default or profile_of_file(given) or DEFAULT_PROFILE
+    named = default = default or DEFAULT_PROFILE
     for position, argument in enumerate(given):
         option, has_value, value = argument.partition("=")
         if option == "--profile":
@@ -154,8 +171,9 @@ def profile_of(arguments: Sequence[str] | None, default: str = "") -> Profile:
 
 def profile_of_file(arguments: Sequence[str]) -> str:
     """The profile of the first argument that is a configuration file; empty if none is."""
-    for argument in arguments:
-        if not argument.startswith("-") and os.path.isfile(argument):  # noqa: PTH113  (pathlib raises)
+    for before, argument in pairwise(("", *arguments)):
+        is_value = argument.startswith("-") or before in TAKE_PATHS
+        if not is_value and os.path.isfile(argument):  # noqa: PTH113  (pathlib raises)
             from parsolve.solver.files.document import FileProblem  # noqa: PLC0415
             from parsolve.solver.files.reading import contents, read  # noqa: PLC0415
 

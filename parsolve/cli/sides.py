@@ -12,7 +12,7 @@ import typer
 
 from parsolve.cli.app import command
 from parsolve.cli.common import Gpu, Model, Nodes, PerNode, gathered, one_world
-from parsolve.cli.options import UsageError, profile_named, takes_fields
+from parsolve.cli.options import UsageError, profile_named, reads_files, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import shown
 from parsolve.constraints.profile import Profile
@@ -89,6 +89,7 @@ def _parsed(text: str, words: list[str]) -> _Said:
     found: list[_Said] = []
 
     @takes_fields
+    @reads_files
     def configuration(
         given: Mapping[str, object],
         files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]")] = None,

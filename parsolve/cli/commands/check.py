@@ -29,7 +29,7 @@ from parsolve.cli.common import (
 )
 from parsolve.cli.completion import offers
 from parsolve.cli.exporting import ExportTo, check_options
-from parsolve.cli.options import ALL, UsageError, profile_named, takes_fields
+from parsolve.cli.options import ALL, UsageError, profile_named, reads_files, takes_fields
 from parsolve.cli.output import OutputFile, check_writable
 from parsolve.constraints import DEFAULT_PROFILE, PROFILES
 from parsolve.constraints.profile import Config, Profile
@@ -37,6 +37,7 @@ from parsolve.solver.files.cluster import Cluster
 
 
 @takes_fields
+@reads_files
 @reports_misuse
 def check(
     given: Mapping[str, object],

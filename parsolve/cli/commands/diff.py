@@ -19,13 +19,14 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
-from parsolve.cli.options import takes_fields
+from parsolve.cli.options import reads_files, takes_fields
 from parsolve.cli.sides import World, told
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.sides import known_to
 
 
 @takes_fields
+@reads_files
 @reports_misuse
 def diff(
     given: Mapping[str, object],

@@ -25,7 +25,7 @@ from parsolve.cli.common import (
     one_world,
     reports_misuse,
 )
-from parsolve.cli.options import UsageError, takes_fields
+from parsolve.cli.options import UsageError, reads_files, takes_fields
 from parsolve.cli.output import check_writable, is_standard, write_to
 from parsolve.cli.sides import World, facts_of, told
 from parsolve.solver.files.cluster import Cluster
@@ -37,6 +37,7 @@ ORIGIN = "Where the recipe is from"
 
 
 @takes_fields
+@reads_files
 @reports_misuse
 def move(
     given: Mapping[str, object],
