@@ -121,7 +121,7 @@ def show_settings(screen: Screen, verdict: FileVerdict) -> None:
         screen.entry("unsaid", f"{words}: what leaving it out means")
 
 
-CLUSTER_WORDS = {NODES: "{} nodes", GPUS_PER_NODE: "{} GPUs per node", WORLD: "{} GPUs"}
+CLUSTER_WORDS = {NODES: "nodes {}", GPUS_PER_NODE: "GPUs per node {}", WORLD: "GPUs {}"}
 
 
 def _setting(verdict: FileVerdict, setting: FileSetting) -> str:
