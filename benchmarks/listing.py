@@ -23,7 +23,7 @@ from parsolve.constraints import PROFILES
 from parsolve.solver.answer import Solutions
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Query, build_query
-from parsolve.solver.search import Found, _loops, residue, search
+from parsolve.solver.search import Found, _loops, search
 
 WORLD, NODE = 8_192, 8
 HALO = PROFILES["halo"]
@@ -54,7 +54,7 @@ def rows(runs: int) -> Iterator[Row]:
 
         count = f"{'assume_pp, ' if assume_pp else ''}{len(found)} layouts"
         search_it = partial(searched, assume_pp)
-        loops = _loops(query, residue(query, WORLD), None)
+        loops = _loops(query.shape, (), None)
         loop = partial(looped, partial(loops, query.worlds, query.domain, Deadline().check, None))
         proofs: list[float] = []
         list_it = partial(timed_proof, assume_pp, proofs)

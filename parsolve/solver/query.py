@@ -55,6 +55,14 @@ class Objective:
         return value > than if self.maximize else value < than
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a query asks apart from the worlds: two of the same shape are searched alike."""
+
+    key: tuple[Anything, ...]
+    query: Query = dataclass_field(compare=False, repr=False)
+
+
 @dataclass(frozen=True, eq=False)
 class Query:
     """A partial configuration and what is asked of its completions.
@@ -86,6 +94,20 @@ class Query:
             values[profile.index_of[name]] = value
         values[profile.index_of[profile.world]] = self.worlds[0]
         return tuple(values)
+
+    @cached_property
+    def shape(self) -> Shape:
+        """What is asked of every world."""
+        parts = (
+            self.profile,
+            frozenset(self.pins.items()),
+            tuple(condition.formula for condition in self.conditions),
+            tuple((objective.term, objective.maximize) for objective in self.objectives),
+            self.free,
+            self.bounded,
+            frozenset(self.tried.items()),
+        )
+        return Shape(parts, self)
 
     @cached_property
     def canonical(self) -> tuple[Formula, ...]:

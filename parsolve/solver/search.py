@@ -36,9 +36,12 @@ from parsolve.constraints.formula import (
 )
 from parsolve.constraints.simplify import Simplifier, Undefined
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.query import Query
+from parsolve.solver.query import Query, Shape
 
 FALSE = Truth(value=False)
+
+KEPT = 64
+"""Shapes of queries of which a process keeps what is made of them."""
 
 TICKING_LOOPS = 2
 """The outer loops look at the clock; inner ones would only slow down."""
@@ -65,7 +68,7 @@ def residue(query: Query, world: int | None, terms: tuple[Term, ...] = ()) -> Re
     Without a world, the world stays open; with one, what is left for all worlds is folded
     once more.
     """
-    opened = _open_residue(query, terms)
+    opened = _open_residue(query.shape, terms)
     if world is None:
         return opened
     return _folded(
@@ -73,8 +76,9 @@ def residue(query: Query, world: int | None, terms: tuple[Term, ...] = ()) -> Re
     )
 
 
-@lru_cache(maxsize=8)
-def _open_residue(query: Query, terms: tuple[Term, ...]) -> Residue:
+@lru_cache(maxsize=KEPT)
+def _open_residue(shape: Shape, terms: tuple[Term, ...]) -> Residue:
+    query = shape.query
     rules = ((i, rule.when, rule.requires) for i, rule in enumerate(query.limits))
     asked = (condition.formula for condition in query.conditions)
     if not query.bounded:
@@ -90,12 +94,13 @@ def is_shut(query: Query, world: int) -> bool:
     Most worlds of a range are, such as those that are no whole nodes; folding every rule for
     each of them would take most of the time.
     """
-    return _shutter(query)(world)
+    return _shutter(query.shape)(world)
 
 
-@lru_cache(maxsize=8)
-def _shutter(query: Query) -> Callable[[Anything], bool]:
-    opened = _open_residue(query, tuple(objective.term for objective in query.objectives))
+@lru_cache(maxsize=KEPT)
+def _shutter(shape: Shape) -> Callable[[Anything], bool]:
+    query = shape.query
+    opened = _open_residue(shape, tuple(objective.term for objective in query.objectives))
     name = query.profile.world
     rules = [(when, need) for _, when, need in opened.rules if fields_of(when, need) <= {name}]
     needs = [need for need in opened.needs if fields_of(need) <= {name}]
@@ -169,20 +174,26 @@ def search(
     A term's value is None where it is undefined. ``cut`` leaves out rows, as early as their
     first term is known. Raises `TimedOut` at the deadline.
     """
-    single = len(query.worlds) == 1
-    left = residue(query, query.worlds[0] if single else None, tuple(terms))
-    loops = _loops(query, left, cut)
+    loops = _loops(query.shape, tuple(terms), None if cut is None else cut.maximize)
     limit = deadline or Deadline()
     for found in loops(query.worlds, query.domain, limit.check, cut):
         yield found[0], found[1], found[2]
 
 
-def _loops(query: Query, left: Residue, cut: Cut | None) -> Callable[..., Iterator[Found]]:
-    """Compile the nested loops of a query.
+@lru_cache(maxsize=KEPT)
+def _loops(
+    shape: Shape,
+    terms: tuple[Term, ...],
+    maximize: bool | None,  # noqa: FBT001  (a cut's direction)
+) -> Callable[..., Iterator[Found]]:
+    """Compile the nested loops of a query, for any worlds.
 
-    Every derived quantity is computed in the outermost loop in which all that it is made of is
-    bound, and every check made there.
+    Folding the rules and compiling them takes longer than running them, so both are kept for
+    the next query of the shape; ``maximize`` is the direction of a cut, if there is one. Every
+    derived quantity is computed in the outermost loop in which all that it is made of is bound,
+    and every check made there.
     """
+    query, left = shape.query, _open_residue(shape, terms)
     world = query.profile.world
     order = (world, *query.free)
     level_of = {name: level for level, name in enumerate(order)}
@@ -192,8 +203,8 @@ def _loops(query: Query, left: Residue, cut: Cut | None) -> Callable[..., Iterat
 
     checks = _checks(left, level)
     scored = [term for term in left.terms if term is not None]
-    if cut is not None and left.terms[0] is not None:
-        checks.append((level(scored[0]), _cut_test(scored[0], cut), (scored[0],)))
+    if maximize is not None and left.terms[0] is not None:
+        checks.append((level(scored[0]), _cut_test(scored[0], maximize), (scored[0],)))
     waiting = [
         (level(quantity), quantity)
         for quantity in named_in(*(node for _, _, nodes in checks for node in nodes), *scored)
@@ -265,9 +276,9 @@ def _unmet(need: Formula) -> str:
     return f"not {holds}" if defined == DEFINED else f"not ({defined} and {holds})"
 
 
-def _cut_test(term: Term, cut: Cut) -> str:
+def _cut_test(term: Term, maximize: bool) -> str:  # noqa: FBT001  (a cut's direction)
     """Python for "the term is worse than the cut"."""
-    worse = f"{term_source(term)} {'<' if cut.maximize else '>'} cut.value"
+    worse = f"{term_source(term)} {'<' if maximize else '>'} cut.value"
     defined = defined_source(term)
     known = "" if defined == DEFINED else f"{defined} and "
     return f"cut.value is not None and {known}{worse}"

@@ -10,6 +10,7 @@ import ast
 import re
 import warnings
 from fractions import Fraction
+from functools import lru_cache
 from math import inf
 
 from parsolve.constraints.fields import BYTE_UNITS, FEWEST_BYTES, Choice, Misuse, suggestion
@@ -42,6 +43,8 @@ SHOWN = 200
 DEEPEST = 60
 LARGEST = 10**18
 MOST_ARGUMENTS = 20
+KEPT = 256
+"""Conditions that are kept as formulas: one text is one formula, whose searches are kept too."""
 
 SIZE = re.compile(
     r"(?<![\w.])(\d{1,19})(\.\d{1,19})? ?([TGM]iB|[TGM]B)\b", re.ASCII | re.IGNORECASE
@@ -75,11 +78,13 @@ class ConditionError(Misuse):
         super().__init__(f"{problem}\n  {line}\n  {caret}")
 
 
+@lru_cache(maxsize=KEPT)
 def parse_condition(profile: Profile, text: str) -> Formula:
     """The condition as a formula over the profile's fields, or `ConditionError`."""
     return _Reader(profile, text).condition()
 
 
+@lru_cache(maxsize=KEPT)
 def parse_quantity(profile: Profile, text: str) -> Term:
     """An integer expression over the profile's fields, or `ConditionError`."""
     return _Reader(profile, text).quantity()

@@ -16,7 +16,7 @@ from parsolve.constraints.halo import quantities as q
 from parsolve.solver.deadline import Deadline, TimedOut
 from parsolve.solver.numbers import divisors
 from parsolve.solver.query import Query, QueryError, domain
-from parsolve.solver.search import search
+from parsolve.solver.search import _loops, search
 from parsolve.solver.solve import solutions
 from tests.solver.questions import HALO, brute_force, question, rows
 
@@ -446,3 +446,23 @@ def test_domains_are_finite_or_refused() -> None:
     assert domain(HALO, "tp_size", 12) == (1, 2, 3, 4, 6, 12)
     assert domain(HALO, "use_hsdp", 12) == (False, True)
     assert domain(HALO, "ep_scope", 12) == ("auto", "node", "global")
+
+
+@pytest.mark.parametrize("where", [(), ("ep_group_size > 4",), ("ep_group_size > 2",)])
+@pytest.mark.parametrize("pins", [{}, {"tp_size": 2}, {"use_hsdp": True}])
+@pytest.mark.parametrize("world", [8, 24, 64])
+def test_what_is_kept_of_a_shape_answers_as_if_it_were_new(
+    world: int, pins: dict[str, Anything], where: tuple[str, ...]
+) -> None:
+    """Asked in turns, so that each has been kept when the next is asked."""
+    found = rows(question(world, where=where, **pins))
+    again = rows(question(world, where=where, **pins))
+    _loops.cache_clear()
+    assert found == again == rows(question(world, where=where, **pins))
+
+
+def test_one_text_is_one_shape() -> None:
+    one, other = (question(world, where=("tp*cp <= 8",)) for world in (8, 16))
+    assert one.shape == other.shape
+    assert one.shape != question(8, where=("tp*cp <= 4",)).shape
+    assert one.shape != question(8).shape
