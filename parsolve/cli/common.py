@@ -164,6 +164,16 @@ Timeout = Annotated[
         rich_help_panel=ASK,
     ),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        metavar="N",
+        help="Processes that share the work; 0 means one for each core. The answer is the same.",
+        rich_help_panel=ASK,
+    ),
+]
 AnswerFormat = Annotated[
     Format, typer.Option("--format", help="How to write the answer.", rich_help_panel=OUTPUT)
 ]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from parsolve.cli.options import UsageError
 from parsolve.cli.output import FileError
@@ -19,9 +23,10 @@ from parsolve.constraints.fields import suggestion
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Proof, Proofs, Recheck
 from parsolve.solver.deadline import Deadline
+from parsolve.solver.jobs import in_order
 from parsolve.solver.prove.answers import proof, proofs
 from parsolve.solver.prove.completeness import Comparison
-from parsolve.solver.prove.obligation import UNBOUNDED, Obligation
+from parsolve.solver.prove.obligation import UNBOUNDED, Finding, Obligation
 from parsolve.solver.prove.run import FAMILIES, Result, decided
 from parsolve.solver.prove.smtlib import Script, Solver, emit, recheck, scripts
 from parsolve.solver.prove.validator import Validator, loaded
@@ -30,25 +35,30 @@ STYLE = {"proved": "green", "refuted": "red", "undecided": "yellow"}
 AGAINST = "against"
 
 
-def chosen(
-    profile: Profile,
-    names: Sequence[str],
-    against: str | None,
-    mapped: Sequence[str],
-    pins: Mapping[str, object],
-) -> list[Obligation]:
-    """The statements that the user asks for."""
-    if against is None:
-        if mapped or pins:
-            message = "--map and fields of a configuration go with --against"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """The statements that the user asks for, as any process can make them."""
+
+    profile: str
+    names: tuple[str, ...] = ()
+    against: str | None = None
+    mapped: tuple[str, ...] = ()
+    pins: tuple[tuple[str, object], ...] = ()
+
+    def obligations(self) -> list[Obligation]:
+        """The statements. Raises `UsageError`."""
+        profile = PROFILES[self.profile]
+        if self.against is None:
+            if self.mapped or self.pins:
+                message = "--map and fields of a configuration go with --against"
+                raise UsageError(message)
+            return _named(profile, self.names)
+        if self.names:
+            message = "with --against, no family is named: it compares the whole validator"
             raise UsageError(message)
-        return _named(profile, names)
-    if names:
-        message = "with --against, no family is named: it compares the whole validator"
-        raise UsageError(message)
-    _import_from_here()
-    validator = Validator(loaded(against), profile, dict(map(_mapping, mapped)))
-    return list(Comparison(profile, validator, AGAINST, pins).obligations())
+        _import_from_here()
+        validator = Validator(loaded(self.against), profile, dict(map(_mapping, self.mapped)))
+        return list(Comparison(profile, validator, AGAINST, dict(self.pins)).obligations())
 
 
 def _import_from_here() -> None:
@@ -85,14 +95,69 @@ def _named(profile: Profile, names: Sequence[str]) -> list[Obligation]:
     return list(found.values())
 
 
-def results(obligations: Sequence[Obligation], deadline: Deadline) -> list[Result]:
-    """Decide them, with progress on a terminal."""
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One statement of a question: its place, when to end (seconds since 1970), what to return.
+
+    ``asked`` tells apart two times that the same is asked: the user's validator may be another.
+    """
+
+    question: Question
+    asked: bytes
+    place: int
+    end: float | None
+    scripted: bool
+
+
+def results(
+    question: Question, deadline: Deadline, jobs: int = 1, *, scripted: bool = False
+) -> tuple[list[Result], list[Script]]:
+    """Decide all statements, with progress on a terminal.
+
+    If ``scripted``, also what was asked of Z3, as files. Raises `UsageError`, or `WorkerDied`.
+    """
+    obligations = question.obligations()
+    end = None if deadline.left is None else time.time() + deadline.left
+    asked_now = os.urandom(16)
+    tasks = [_Task(question, asked_now, n, end, scripted) for n in range(len(obligations))]
     found: list[Result] = []
+    asked: list[Script] = []
     with _progress(len(obligations)) as step:
-        for result in decided(obligations, deadline):
-            found.append(result)
-            step(result.obligation.name)
-    return found
+        for obligation, (finding, seconds, texts) in zip(
+            obligations, _in_order(obligations, tasks, jobs), strict=True
+        ):
+            found.append(Result(obligation, finding, seconds))
+            asked += texts
+            step(obligation.name)
+    return found, asked
+
+
+_Decided: TypeAlias = tuple[Finding, float, list[Script]]
+
+
+def _in_order(
+    obligations: Sequence[Obligation], tasks: Sequence[_Task], jobs: int
+) -> Iterator[_Decided]:
+    if jobs == 1 or len(tasks) <= 1:
+        return map(_decided, obligations, tasks)
+    return in_order(_decided_elsewhere, tasks, jobs)
+
+
+@lru_cache(maxsize=1)
+def _obligations(question: Question, _: bytes) -> list[Obligation]:
+    return question.obligations()
+
+
+def _decided_elsewhere(task: _Task) -> _Decided:
+    return _decided(_obligations(task.question, task.asked)[task.place], task)
+
+
+def _decided(obligation: Obligation, task: _Task) -> _Decided:
+    """What became of a statement, without terms of Z3: they stay in the process that has them."""
+    limit = None if task.end is None else max(0.0, task.end - time.time())
+    (result,) = decided([obligation], Deadline(limit))
+    texts = scripts([result]) if task.scripted else []
+    return replace(result.finding, goals=()), result.seconds, texts
 
 
 @contextmanager
@@ -106,11 +171,6 @@ def _progress(steps: int) -> Iterator[Any]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("proving", total=steps)
         yield lambda name: bar.update(task, advance=1, description=name)
-
-
-def questions(found: Sequence[Result]) -> list[Script]:
-    """What was asked of Z3, as files."""
-    return scripts(found)
 
 
 def second_solver(name: str) -> Solver:

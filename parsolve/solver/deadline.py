@@ -23,6 +23,11 @@ class Deadline:
         self.seconds = seconds
         self._end = None if seconds is None else time.monotonic() + seconds
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left, 0 at the end; None without a limit."""
+        return None if self._end is None else max(0.0, self._end - time.monotonic())
+
     def check(self) -> None:
         """Raise `TimedOut` once the time has passed."""
         if self._end is not None and time.monotonic() >= self._end:

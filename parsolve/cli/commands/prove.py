@@ -16,6 +16,7 @@ from parsolve.cli.common import (
     OUTPUT,
     AnswerFormat,
     Format,
+    Jobs,
     ProfileName,
     Timeout,
     finish,
@@ -62,6 +63,7 @@ def prove(
         ),
     ] = None,
     timeout: Timeout = None,
+    jobs: Jobs = 1,
     emit: Annotated[
         Path | None,
         typer.Option(
@@ -90,15 +92,24 @@ def prove(
 ) -> None:
     """Run ``parsolve prove``."""
     from parsolve.cli import proving  # noqa: PLC0415
+    from parsolve.solver.jobs import processes  # noqa: PLC0415
 
     started = time.perf_counter()
     chosen = profile_named(profile)
-    obligations = proving.chosen(chosen, families or [], against, map_ or [], given)
+    question = proving.Question(
+        profile=chosen.name,
+        names=tuple(families or ()),
+        against=against,
+        mapped=tuple(map_ or ()),
+        pins=tuple(given.items()),
+    )
+    workers = processes(jobs)
     solver = proving.second_solver(recheck) if recheck else None
     if emit:
         proving.writable(emit)
-    results = proving.results(obligations, time_limit(timeout))
-    asked = proving.questions(results) if emit or solver else []
+    results, asked = proving.results(
+        question, time_limit(timeout), workers, scripted=bool(emit or solver)
+    )
     second = proving.second_opinion(asked, solver) if solver else None
     if emit:
         proving.written(asked, emit)

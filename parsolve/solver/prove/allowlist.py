@@ -17,7 +17,7 @@ from parsolve.constraints.formula import Arith, Divides, Node, Quotient, childre
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.prove.catalogue import Catalogue
-from parsolve.solver.prove.instances import find, is_question, off_default, smaller
+from parsolve.solver.prove.instances import fewest, find, is_question, off_default, smaller
 from parsolve.solver.prove.obligation import Finding, Goal, Obligation, Status
 from parsolve.solver.prove.prover import Prover
 
@@ -77,7 +77,9 @@ class _AxisSets:
             nothing = "nothing of this mode is ever accepted"
             note = nothing if found.impossible else "no accepted configuration was found"
             return Finding(status=status, note=note)
-        values = smaller(profile, found.values, fits)
+        places = [profile.index_of[axis] for axis in profile.axes if axis in axes]
+        easy = smaller(profile, found.values, fits)
+        values = smaller(profile, fewest(profile, easy, fits, places), fits)
         fixed = self.catalogue.exactly(values)
         definitions = self.catalogue.encoder.arithmetic.definitions()
         goal = Goal("inhabited", (*self.prover.theory, *definitions, *fixed, *wanted), "sat")
