@@ -119,9 +119,11 @@ class TestFormats:
         schema = json_schema()
         if form == "jsonl":
             schema = {"$ref": "#/$defs/Solution", "$defs": schema["$defs"]}
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
         done = listed(form)
         for value in [done.data] if form == "json" else done.lines:
-            jsonschema.validate(value, schema)
+            validator.validate(value)
 
 
 class TestCompleteness:

@@ -23,7 +23,7 @@ from parsolve.solver.deadline import Deadline
 from parsolve.solver.prove.catalogue import Catalogue
 from parsolve.solver.prove.differences import LARGEST_SWEPT, Difference, Differences
 from parsolve.solver.prove.instances import off_default
-from parsolve.solver.prove.obligation import Finding, Goal, Obligation
+from parsolve.solver.prove.obligation import Finding, Obligation
 from parsolve.solver.prove.prover import STEPS, Prover
 from parsolve.solver.prove.validator import Executed, Validator, loaded
 from parsolve.solver.symbolic.execute import Gap
@@ -215,30 +215,34 @@ class Comparison:
 
     def _accepts(self, deadline: Deadline) -> Finding:
         accepted = _formula(self.executed.accepted)
-        parts = () if self.executed.names_rules else self._learn_by_parts(deadline)
+        goals = []
+        for part in () if self.executed.names_rules else self._parts():
+            verdict = self.prover.refute("accepts by parts", part, deadline=deadline)
+            if verdict.proved:
+                self.prover.learn(z3.Not(part))
+                goals.append(verdict.goal)
+            elif refuted := self._differs(part, deadline, lambda d: d.verdicts_differ):
+                return refuted
         found = self._equivalent(
             "accepts", self.catalogue.accepted, accepted, deadline, lambda d: d.verdicts_differ
         )
-        return dataclasses.replace(found, goals=(*parts, *found.goals))
+        return dataclasses.replace(found, goals=(*goals, *found.goals))
 
-    def _learn_by_parts(self, deadline: Deadline) -> tuple[Goal, ...]:
+    def _parts(self) -> Iterator[z3.BoolRef]:
         """What each exit and each rule by itself excludes; the whole follows more easily."""
         accepted = _formula(self.executed.accepted)
-        excluded = [
-            z3.And(self.catalogue.accepted, _formula(exit_.condition))
-            for exit_ in self.executed.exits
-        ]
-        excluded += [
-            z3.And(self.catalogue.first(index), accepted)
-            for index in range(len(self.profile.rules))
-        ]
-        goals = []
-        for each in excluded:
-            verdict = self.prover.refute("accepts by parts", each, deadline=deadline)
-            if verdict.proved:
-                self.prover.learn(z3.Not(each))
-                goals.append(verdict.goal)
-        return tuple(goals)
+        for exit_ in self.executed.exits:
+            yield z3.And(self.catalogue.accepted, _formula(exit_.condition))
+        for index in range(len(self.profile.rules)):
+            yield z3.And(self.catalogue.first(index), accepted)
+
+    def _differs(
+        self, unequal: z3.BoolRef, deadline: Deadline, matters: Callable[[Difference], bool]
+    ) -> Finding | None:
+        """A configuration where the two differ so, by what the prover knows."""
+        laws = self.prover.solver("laws")
+        found = self.differences.search(self.catalogue, unequal, matters, deadline, laws)
+        return None if found is None else self._refuted(found) or Finding(status="undecided")
 
     def _crashes(self, deadline: Deadline) -> Finding:
         goals = []
@@ -283,11 +287,9 @@ class Comparison:
                 self.prover.learn(z3.Not(unequal))
                 return self._unless_gaps(Finding(status="proved", goals=(verdict.goal,)))
             if steps is quick:  # what is not so is often seen before it is long in doubt
-                found = self.differences.search(
-                    self.catalogue, unequal, matters, deadline, self.prover.solver("laws")
-                )
-                if found is not None:
-                    return self._refuted(found) or Finding(status="undecided")
+                refuted = self._differs(unequal, deadline, matters)
+                if refuted is not None:
+                    return refuted
         return Finding(status="undecided", note="no difference was found")
 
     def _unless_gaps(self, finding: Finding) -> Finding:
