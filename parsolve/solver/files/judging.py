@@ -252,12 +252,8 @@ def _unknown(profile: Profile, said: Said) -> str:
 
 def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[int, int | None]:
     """The world, and the GPUs of a node where they are known. Raises `FileProblem`."""
-    known = {of: each.value for of, each in said.items() if not each.unknown}
-    own = Cluster(
-        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
-    )
     try:
-        world, per_node = asked.over(own).sizes()
+        world, per_node = asked.over(cluster_of(said)).sizes()
     except Misuse as error:
         raise reading.document.problem(None, str(error)) from None
     if world is not None:
@@ -267,6 +263,14 @@ def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[
             raise reading.document.problem(each.place, _unknown(reading.profile, each))
     message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
     raise reading.document.problem(None, message)
+
+
+def cluster_of(said: Mapping[str, Said]) -> Cluster:
+    """The cluster, as far as settings of a file make it known."""
+    known = {of: each.value for of, each in said.items() if not each.unknown}
+    return Cluster(
+        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
+    )
 
 
 def _cure(profile: Profile, of: str) -> str:
