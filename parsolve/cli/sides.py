@@ -37,7 +37,7 @@ def facts_of(model: str | None, gpu: str | None) -> Facts:
     def facts(
         chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
     ) -> dict[str, Any]:
-        return gathered(chosen, said, model or own_model, gpu, sizes)
+        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
 
     return facts
 

@@ -21,7 +21,7 @@ from parsolve.solver.answer import (
     FileVerdict,
     Rejected,
 )
-from parsolve.solver.check import check
+from parsolve.solver.check import SHOWN_REPAIRS, check
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import FileProblem, Place, Unjudgeable, Unrecognised
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
@@ -47,7 +47,7 @@ class Asked:
     replaces_model: bool = False
     skips_unknown: bool = False
     profile: str | None = None
-    shown_repairs: int = 6
+    shown_repairs: int = SHOWN_REPAIRS
 
 
 def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) -> Files:
