@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
 
 import pytest
 from rich.text import Text
 
 from parsolve.cli.app import SUMMARIES, build
-from parsolve.cli.commands.advise import SymptomOption
-from parsolve.cli.exporting import ExportName
 from parsolve.cli.manual import spell_out
 from parsolve.cli.options import ALL
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import Bytes, Field, Size
-from parsolve.constraints.ladder import SymptomName
-from parsolve.solver.files.export import EXPORTS
 from tests.cli.run import cli
 
 TAKES_PROFILE = [name for name in SUMMARIES if "--profile" in cli(name, "--help").out]
@@ -91,8 +86,3 @@ def test_labels_are_named_once() -> None:
     assert "(global), or auto. [default: auto]" in words
     assert "Pipeline schedule. One of 1f1b, gpipe. [default: 1f1b]" in words
     assert "Switch off: Run experts as grouped GEMMs" in words
-
-
-def test_choices_that_load_nothing_are_those_that_there_are() -> None:
-    assert [*ExportName] == [*EXPORTS]
-    assert [*SymptomOption] == [*get_args(SymptomName)]
