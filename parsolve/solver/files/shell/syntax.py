@@ -26,7 +26,7 @@ MOST_PIPES = 64
 """Pipes in one command; the parser dies of twenty thousand that lead nowhere."""
 
 _FATAL = re.compile(rb"\{[\d.]*[\xf1-\xf4]")
-"""The grammar asks C whether what follows is a digit; beyond plane 3, C reads outside of its table."""
+"""The grammar asks C whether a digit follows, which beyond plane 3 reads foreign memory."""
 
 _CHUNK = 2**11
 
