@@ -150,7 +150,6 @@ def check_files(  # noqa: PLR0913  (what holds for every file)
     ``fields`` replace what files say. A file that cannot be read is an entry with its ``error``.
     Raises `ValueError` if there is no file at all, or for misuse of the arguments.
     """
-    from parsolve.solver.facts import with_facts  # noqa: PLC0415
     from parsolve.solver.files.cluster import Cluster  # noqa: PLC0415
     from parsolve.solver.files.judging import Asked  # noqa: PLC0415
     from parsolve.solver.files.judging import check_files as check_all  # noqa: PLC0415
@@ -159,13 +158,8 @@ def check_files(  # noqa: PLR0913  (what holds for every file)
         _needs(name, value, int, type(None))
     _needs("repairs", repairs, int)
 
-    def facts(
-        chosen: Profile, said: Mapping[str, object], own: str | None, worlds: list[int]
-    ) -> dict[str, object]:
-        return with_facts(chosen, said, own if model is None else model, gpu, worlds)
-
     asked = Asked(
-        facts=facts,
+        facts=_facts(model, gpu),
         given=fields,
         cluster=Cluster(world=world, nodes=nodes, gpus_per_node=gpus_per_node),
         replaces_model=model is not None,

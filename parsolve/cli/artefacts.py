@@ -21,6 +21,7 @@ from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.answer import Rejected
 from parsolve.solver.check import check
 from parsolve.solver.files.export import EXPORTS, Export, text, translated, written
+from parsolve.solver.files.format import ENVIRONMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +96,11 @@ def _command_line(config: Config, export: Export, lost: Mapping[str, Any]) -> Ar
     words = launch_words(profile, values)
     line = launch_line(profile, values, profile.derive(config.values), "".join(words.arguments))
     exported = {
-        key.path.removeprefix("env."): values[key.of]
+        key.path.removeprefix(ENVIRONMENT): values[key.of]
         for key in export.format.keys
-        if key.path.startswith("env.") and values[key.of] is not None
+        if key.path.startswith(ENVIRONMENT) and values[key.of] is not None
     }
-    said = {key.of for key in export.format.keys if key.path.startswith("env.")}
+    said = {key.of for key in export.format.keys if key.path.startswith(ENVIRONMENT)}
     facts = {of: held for of, held in _facts(profile, values).items() if of not in said}
     notes = _notes(profile, words.unsaid | facts, lost)
     comments = "".join(f"# {note}\n" for note in notes)

@@ -64,6 +64,13 @@ class CheckFormat(StrEnum):
     SARIF = "sarif"
 
 
+WORLD = typer.Option(
+    "--world",
+    metavar="N",
+    help="World size: GPUs in the job, one rank each.",
+    rich_help_panel="Cluster",
+)
+World = Annotated[str, WORLD]
 Nodes = Annotated[
     int | None,
     typer.Option(

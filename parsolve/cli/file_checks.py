@@ -8,10 +8,10 @@ from typing import NoReturn
 
 import typer
 
-from parsolve.cli.common import EXIT, CheckFormat, Format, finish, gathered
+from parsolve.cli.common import EXIT, CheckFormat, Format, finish
 from parsolve.cli.exporting import ExportName
 from parsolve.cli.options import ALL, UsageError, profile_named
-from parsolve.constraints.profile import Profile
+from parsolve.cli.sides import facts_of
 from parsolve.solver.answer import Files
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import LARGEST_FILE, FileProblem
@@ -31,14 +31,8 @@ def asked_of(
     if profile == ALL:
         message = "a file is judged by the rules of its own framework; leave --profile out"
         raise UsageError(message, param_hint="'--profile'")
-
-    def facts(
-        chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
-    ) -> dict[str, object]:
-        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
-
     return Asked(
-        facts=facts,
+        facts=facts_of(model, gpu),
         given=given,
         cluster=cluster,
         replaces_model=model is not None,

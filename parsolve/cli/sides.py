@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from parsolve.cli.app import command
-from parsolve.cli.common import Gpu, Model, Nodes, PerNode, gathered, one_world
+from parsolve.cli.common import WORLD, Gpu, Model, Nodes, PerNode, gathered, one_world
 from parsolve.cli.options import UsageError, profile_named, reads_files, takes_fields
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.constraints.fields import shown
@@ -20,15 +20,7 @@ from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.judging import Facts
 from parsolve.solver.sides import Told, of_fields, of_file
 
-World = Annotated[
-    str | None,
-    typer.Option(
-        "--world",
-        metavar="N",
-        help="World size: GPUs in the job, one rank each.",
-        rich_help_panel="Cluster",
-    ),
-]
+World = Annotated[str | None, WORLD]
 
 
 def facts_of(model: str | None, gpu: str | None) -> Facts:
@@ -37,7 +29,7 @@ def facts_of(model: str | None, gpu: str | None) -> Facts:
     def facts(
         chosen: Profile, said: Mapping[str, object], own_model: str | None, sizes: list[int]
     ) -> dict[str, Any]:
-        return gathered(chosen, said, model or own_model, gpu, sizes)
+        return gathered(chosen, said, own_model if model is None else model, gpu, sizes)
 
     return facts
 

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cache, cached_property
+from importlib import import_module
 from itertools import compress
 from operator import is_not
+from typing import TYPE_CHECKING, TypeAlias
 from typing import Any as Anything
-from typing import TypeAlias
 
 from parsolve.constraints.batch import Batch
 from parsolve.constraints.claim import Claim
@@ -34,11 +35,13 @@ from parsolve.constraints.formula import (
     implies,
     named_in,
 )
-from parsolve.constraints.ladder import Ladder
 from parsolve.constraints.layout import Layout
 from parsolve.constraints.memory.account import Account
 from parsolve.constraints.models.shape import Shape
 from parsolve.constraints.rule import InputCheck, Notice, Rule, RunTimeCheck, Source
+
+if TYPE_CHECKING:
+    from parsolve.constraints.ladder import Ladder
 
 Known: TypeAlias = dict[str, int | str | bool]
 """Values as formulas read them, by field name or ``name.feature``."""
@@ -223,8 +226,8 @@ class Profile:
     """Fields that an answer always shows first, default or not."""
     layout: Layout = dataclass_field(default_factory=Layout)
     """Which ranks form which group."""
-    ladder: Ladder | None = None
-    """Which primitive to reach for, in which order; what costs without need."""
+    ladder_in: str = ""
+    """The module whose ``LADDER`` is the profile's, empty where it has none."""
     implied: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
     """Rules that are never violated alone, each with rules one of which then is violated too."""
     reference: str = ""
@@ -269,6 +272,11 @@ class Profile:
             spelling: (name, self.index_of[name], self.field_of[name].parse)
             for spelling, name in self.spellings.items()
         }
+
+    @cached_property
+    def ladder(self) -> Ladder | None:
+        """Which primitive to reach for, in which order; loaded when first asked for."""
+        return import_module(self.ladder_in).LADDER if self.ladder_in else None
 
     @cached_property
     def limits(self) -> tuple[Rule, ...]:

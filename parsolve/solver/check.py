@@ -72,7 +72,7 @@ def check(config: Config, *, shown_repairs: int = SHOWN_REPAIRS) -> Accepted | R
             memory=usage(config),
             warnings=cautions(config),
         )
-    nearest = repairs(config) if shown_repairs else Nearest((), complete=True)
+    nearest = repairs(config, violated) if shown_repairs else Nearest((), complete=True)
     return Rejected(
         profile=profile.name,
         config=Fields(config.as_dict()),

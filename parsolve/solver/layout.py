@@ -106,19 +106,20 @@ def _refuse_unknown(profile: Profile) -> None:
         raise FieldError(message)
 
 
-def unsaid(config: Config) -> str:
+def groups_unsaid(config: Config) -> str:
     """Why the groups of an accepted configuration are not known; empty where they are."""
     profile = config.profile
+    silent = f"the {profile.name} profile does not say which ranks form which group"
+    if not profile.layout.kinds:
+        return silent
     for each in profile.layout.unsaid:
         if holds(profile, each.when, config.values):
-            return (
-                f"the {profile.name} profile does not say which ranks form which group {each.why}"
-            )
+            return f"{silent} {each.why}"
     return ""
 
 
 def _refuse_unsaid(config: Config) -> None:
-    if why := unsaid(config):
+    if why := groups_unsaid(config):
         raise FieldError(why)
 
 

@@ -69,7 +69,7 @@ def memory(config: Config, *, shown_repairs: int = 6) -> Memory:
     if found is None:
         raise QueryError(missing(config))
     violated = profile.violated(config.values)
-    nearest = repairs(config) if violated and shown_repairs else None
+    nearest = repairs(config, violated) if violated and shown_repairs else None
     return Memory(
         profile=profile.name,
         config=Fields(config.as_dict()),

@@ -16,9 +16,9 @@ from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, NODES, WORLD
 from parsolve.solver.files.judging import Facts
 from parsolve.solver.files.reading import interpreted, parsed
 from parsolve.solver.files.rewriting import edits, rewritten
-from parsolve.solver.moving import Found, samples_of, unit_of, ways
 from parsolve.solver.repair import MOST_CHANGES, mends
 from parsolve.solver.sides import Told
+from parsolve.solver.ways import Found, samples_of, unit_of, ways
 
 SHOWN = 3
 """Moves that are as good, or need fewer knobs, which are shown."""

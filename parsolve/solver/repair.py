@@ -7,7 +7,7 @@ complete (Reiter's hitting-set tree), and each leaf is verified by the rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import log2
@@ -47,8 +47,8 @@ class Nearest:
     complete: bool
 
 
-def repairs(config: Config) -> Nearest:
-    """The nearest accepted configurations.
+def repairs(config: Config, violated: Sequence[int] | None = None) -> Nearest:
+    """The nearest accepted configurations; ``violated`` are the rules that it breaks, if known.
 
     Nearest is: fewest knobs changed, then fewest axes switched off; ties are sorted by how
     little the values move. No changes if no repair of
@@ -56,13 +56,14 @@ def repairs(config: Config) -> Nearest:
     could mend that, and numbers of the cluster count as knobs.
     """
     profile = config.profile
-    violated = profile.violated(config.values)
+    if violated is None:
+        violated = profile.violated(config.values)
     cluster = not all(mends(profile, index, cluster=False) for index in violated)
     search = _Search(profile, cluster)
     for size in range(1, MOST_CHANGES + 1):
         found = {
             tuple(sorted(change.items(), key=lambda item: item[0])): change
-            for change in search.repairs(config.values, {}, size)
+            for change in search.repairs(config.values, violated, {}, size)
         }
         if found or search.left < 0:
             return Nearest(_nearest(config, list(found.values())), complete=search.left >= 0)
@@ -75,10 +76,11 @@ class _Search:
     cluster: bool
     left: int = MOST_CANDIDATES
 
-    def repairs(self, values: Values, change: Change, size: int) -> Iterator[Change]:
+    def repairs(
+        self, values: Values, violated: Sequence[int], change: Change, size: int
+    ) -> Iterator[Change]:
         """Repairs with exactly ``size`` more changes."""
         profile = self.profile
-        violated = profile.violated(values)
         if not violated:
             return
         open_ = [mends(profile, index, cluster=self.cluster) for index in violated]
@@ -93,7 +95,8 @@ class _Search:
                     return
                 changed = (*values[:index], value, *values[index + 1 :])
                 if size > 1:
-                    yield from self.repairs(changed, {**change, name: value}, size - 1)
+                    left = profile.violated(changed)
+                    yield from self.repairs(changed, left, {**change, name: value}, size - 1)
                 elif profile.accepts(changed) and profile.is_question(changed):
                     yield {**change, name: value}
 

@@ -13,8 +13,8 @@ from parsolve.constraints.profile import Config, Profile
 from parsolve.solver.compare import known_as
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import Document
-from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, NODES, WORLD, Format
-from parsolve.solver.files.judging import Asked, Facts, configured, overridden
+from parsolve.solver.files.format import Format
+from parsolve.solver.files.judging import Asked, Facts, cluster_of, configured, overridden
 from parsolve.solver.files.reading import Reading, Said, contents, read
 
 Model: TypeAlias = str | PathLike[str] | Mapping[str, Any] | None
@@ -73,12 +73,7 @@ class Told:
 
     def own_cluster(self) -> Cluster:
         """What options and the file say of the cluster."""
-        said = self.said()
-        known = {of: said[of].value for of in CLUSTER if of in said and not said[of].unknown}
-        file = Cluster(
-            world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
-        )
-        return self.cluster.over(file)
+        return self.cluster.over(cluster_of(self.said()))
 
     def over(self, given: Mapping[str, object], cluster: Cluster) -> Told:
         """The same with further options, which win."""

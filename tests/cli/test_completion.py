@@ -7,10 +7,15 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from parsolve.cli.commands.advise import SymptomOption
 from parsolve.cli.entry import COMPLETE
+from parsolve.cli.exporting import ExportName
+from parsolve.constraints.ladder import SymptomName
+from parsolve.solver.files.export import EXPORTS
 from tests.cli.run import cli, run_process
 
 BASH = shutil.which("bash")
@@ -94,3 +99,8 @@ def test_in_a_real_bash(tmp_path: Path) -> None:
     path = os.pathsep.join([str(tmp_path), os.environ["PATH"]])
     done = run_process([BASH, "-c", asks], env={"PATH": path})
     assert (done.code, done.err, done.out.split()) == (0, "", ["h100", "h200"])
+
+
+def test_choices_that_load_nothing_are_those_that_there_are() -> None:
+    assert [*ExportName] == [*EXPORTS]
+    assert [*SymptomOption] == [*get_args(SymptomName)]

@@ -325,6 +325,21 @@ def test_a_check_imports_no_solver() -> None:
     )
 
 
+def test_a_check_on_the_command_line_loads_nothing_of_other_commands() -> None:
+    run(
+        "import sys\n"
+        "from parsolve.cli import main\n"
+        "try:\n"
+        "    main(['check', '--world', '8', '--ep', '4'])\n"
+        "except SystemExit:\n"
+        "    pass\n"
+        "assert 'parsolve.solver.answer.verdict' in sys.modules\n"
+        "others = {'parsolve.constraints.ladder', 'parsolve.solver.answer.advice', 'yaml',\n"
+        "          'parsolve.solver.files.format', 'tree_sitter', 'z3', 'pydantic', 'rich'}\n"
+        "assert not others & {*sys.modules}, others & {*sys.modules}\n"
+    )
+
+
 def test_a_search_imports_no_command_line() -> None:
     run(
         "import sys, parsolve\n"

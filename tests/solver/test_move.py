@@ -13,8 +13,8 @@ from parsolve.constraints import PROFILES
 from parsolve.constraints.evaluate import Values
 from parsolve.constraints.profile import Config
 from parsolve.solver.answer import Accepted, Rejected, as_data
-from parsolve.solver.moving import Found, samples_of, ways
 from parsolve.solver.repair import candidates
+from parsolve.solver.ways import Found, samples_of, ways
 
 OPEN = {
     "halo": ("tp_size", "cp_size", "ep_size", "expert_tp_size", "pp_size", "use_hsdp"),

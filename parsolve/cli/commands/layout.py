@@ -18,6 +18,7 @@ from parsolve.cli.common import (
     Gpu,
     Model,
     ProfileName,
+    World,
     finish,
     gathered,
     one_world,
@@ -28,7 +29,7 @@ from parsolve.cli.output import OutputFile, check_writable, write_to
 from parsolve.constraints import DEFAULT_PROFILE
 from parsolve.solver.answer import RankLayout, RankPlace, to_json
 
-MOST_RANKS = 1024
+MOST_NAMED = 1024
 """Ranks that one question may name."""
 
 NUMBERS = re.compile(r"\[\s+(\d+(?:,\s+\d+)*)\s+\]")
@@ -47,15 +48,7 @@ class LayoutFormat(StrEnum):
 @reports_misuse
 def layout(
     given: Mapping[str, object],
-    world: Annotated[
-        str,
-        typer.Option(
-            "--world",
-            metavar="N",
-            help="World size: GPUs in the job, one rank each.",
-            rich_help_panel="Cluster",
-        ),
-    ],
+    world: World,
     profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
     gpu: Gpu = None,
@@ -110,7 +103,7 @@ def layout(
 
 
 def _ranks(text: str) -> list[int]:
-    return ranges(text, "--rank", ("rank", "ranks"), MOST_RANKS)
+    return ranges(text, "--rank", ("rank", "ranks"), MOST_NAMED)
 
 
 def _write(

@@ -14,6 +14,7 @@ from parsolve.cli.common import (
     Gpu,
     Model,
     ProfileName,
+    World,
     finish,
     gathered,
     one_world,
@@ -27,15 +28,7 @@ from parsolve.constraints import DEFAULT_PROFILE
 @reports_misuse
 def memory(
     given: Mapping[str, object],
-    world: Annotated[
-        str,
-        typer.Option(
-            "--world",
-            metavar="N",
-            help="World size: GPUs in the job, one rank each.",
-            rich_help_panel="Cluster",
-        ),
-    ],
+    world: World,
     profile: ProfileName = DEFAULT_PROFILE,
     model: Model = None,
     gpu: Gpu = None,

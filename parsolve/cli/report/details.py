@@ -15,7 +15,7 @@ from parsolve.constraints.formula import fields_of
 from parsolve.constraints.profile import Profile, read_values
 from parsolve.solver.answer import Schedule
 from parsolve.solver.check import cautions
-from parsolve.solver.layout import MOST_RANKS, traffic, unsaid
+from parsolve.solver.layout import MOST_RANKS, groups_unsaid, traffic
 from parsolve.solver.memory import missing, usage
 from parsolve.solver.pipeline.planned import Plan, plan
 
@@ -83,13 +83,12 @@ def _unknown_groups(row: Row) -> str:
     """Why the groups of a row are not known; empty where they are."""
     if not row.accepted:
         return "the configuration is rejected, so the framework makes no groups of it"
-    profile = row.config.profile
-    if not profile.layout.kinds:
-        return f"the {profile.name} profile does not say which ranks form which group"
-    world = row.config[profile.world]
+    if why := groups_unsaid(row.config):
+        return why
+    world = row.config[row.config.profile.world]
     if world > MOST_RANKS:
         return f"the groups of at most {MOST_RANKS:,} GPUs are told, this is a world of {world:,}"
-    return unsaid(row.config)
+    return ""
 
 
 def _one_or_all(values: list[Any]) -> Any:  # noqa: ANN401  (a value, or one for each row)

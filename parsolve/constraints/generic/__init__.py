@@ -7,7 +7,6 @@ from parsolve.constraints.formula import all_of
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
-from parsolve.constraints.generic.ladder import LADDER
 from parsolve.constraints.generic.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.generic.notices import NOTICES
 from parsolve.constraints.generic.rules import RULES
@@ -88,7 +87,7 @@ GENERIC = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
-    ladder=LADDER,
+    ladder_in="parsolve.constraints.generic.ladder",
     batch=batch.STEP,
     pipeline=Pipeline(
         ranks=f.pp_size,

@@ -21,7 +21,6 @@ from parsolve.constraints.halo.disagreements import DISAGREEMENTS
 from parsolve.constraints.halo.entry import AFTER_CONFIG, ENTRY
 from parsolve.constraints.halo.experts import EP_CP, EP_GROUP, EXPERT_TP, LEGACY_BUFFER, RACY
 from parsolve.constraints.halo.implied import IMPLIED
-from parsolve.constraints.halo.ladder import LADDER
 from parsolve.constraints.halo.layout import LAYOUT
 from parsolve.constraints.halo.locality import CONTEXT, TENSOR
 from parsolve.constraints.halo.memory import ACCOUNT, BOUNDS
@@ -138,7 +137,7 @@ HALO = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble"}),
     account=ACCOUNT,
-    ladder=LADDER,
+    ladder_in="parsolve.constraints.halo.ladder",
     bounds=BOUNDS,
     bounding=("gpu_memory", "requested_global_batch"),
     disagreements=DISAGREEMENTS,

@@ -15,7 +15,6 @@ from parsolve.constraints.megatron.build import FIRST_STEP, GROUPS, MODEL
 from parsolve.constraints.megatron.claims import CLAIMS
 from parsolve.constraints.megatron.config import CONFIG
 from parsolve.constraints.megatron.implied import IMPLIED
-from parsolve.constraints.megatron.ladder import LADDER
 from parsolve.constraints.megatron.layout import LAYOUT
 from parsolve.constraints.megatron.memory import ACCOUNT, BOUNDS
 from parsolve.constraints.megatron.model import of_model
@@ -138,7 +137,7 @@ MEGATRON = Profile(
     },
     less_is_better=frozenset({"world_size", "bubble", "model_parallel_size"}),
     account=ACCOUNT,
-    ladder=LADDER,
+    ladder_in="parsolve.constraints.megatron.ladder",
     bounds=BOUNDS,
     bounding=("gpu_memory",),
     shown=(

@@ -1,11 +1,7 @@
 """The ladder of Megatron-Core: its distributed optimizer and its FSDP, recomputation, axes."""
 
-from parsolve.constraints.anti_patterns import (
-    LONG_SEQUENCE,
-    Shape,
-    anti_patterns,
-    within_domain,
-)
+from parsolve.constraints.anti_patterns import Shape, anti_patterns
+from parsolve.constraints.axis_rungs import axis_rungs
 from parsolve.constraints.formula import all_of
 from parsolve.constraints.ladder import Hint, Ladder, Rung, Settings, Turn
 from parsolve.constraints.megatron import fields as f
@@ -62,50 +58,16 @@ RUNGS = (
             (f.recompute_num_layers, 1),
         ),
     ),
-    Rung(
-        name="TP",
-        about="split layers over the ranks of an NVLink domain, norms and residuals too",
-        cost="collectives in every layer, forward and backward",
-        numbers=("comm_volume_tp",),
-        size=f.tp_size,
-        sets=((f.sequence_parallel, True),),
-        only=within_domain(f.tp_size, q.nvlink_domain_size),
-        need="its groups must lie inside an NVLink domain",
-    ),
-    Rung(
-        name="PP",
-        about="split the layers into stages",
-        cost="stages idle in the bubble",
-        numbers=("bubble", "comm_volume_pp"),
-        size=f.pp_size,
-        only=q.num_nodes > 1,
-        need="there must be several nodes",
-    ),
-    Rung(
-        name="EP",
-        about="spread whole experts over ranks",
-        cost="tokens are dispatched and combined in every layer with experts",
-        numbers=("comm_volume_ep",),
-        size=f.ep_size,
-    ),
-    Rung(
-        name="expert TP",
-        about="split each expert over ranks of an NVLink domain",
-        cost="smaller matrix products, and tokens are copied to the ranks of an expert; what that "
-        "sends is not counted",
-        size=f.expert_tp_size,
-        only=within_domain(f.expert_tp_size, q.nvlink_domain_size),
-        need="its groups must lie inside an NVLink domain",
-        counted=False,
-    ),
-    Rung(
-        name="CP",
-        about="split each sequence over ranks",
-        cost="attention exchanges keys and values, and the batch shrinks",
-        numbers=("comm_volume_cp",),
-        size=f.cp_size,
-        only=f.seq_length > LONG_SEQUENCE,
-        need="sequences must be long",
+    *axis_rungs(
+        tp=f.tp_size,
+        sequence_parallel=f.sequence_parallel,
+        pp=f.pp_size,
+        ep=f.ep_size,
+        expert_tp=f.expert_tp_size,
+        cp=f.cp_size,
+        length=f.seq_length,
+        domain=q.nvlink_domain_size,
+        nodes=q.num_nodes,
     ),
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from parsolve.constraints.locality import crossing_groups
 
-MOST_RANKS = 1024
+MOST_STAGES = 1024
 """No list of more pipeline ranks is made."""
 
 
@@ -20,7 +20,7 @@ def layers_per_stage(given: Mapping[str, Any], known: Mapping[str, Any]) -> list
     """
     ranks, chunks = given["pp_size"], known.get("virtual_stages")
     layout, layers = given["pipeline_layout"], given["num_hidden_layers"]
-    if chunks is None or ranks > MOST_RANKS:
+    if chunks is None or ranks > MOST_STAGES:
         return None
     if layout:
         counts = [stage.count("t") for stage in layout]

@@ -14,7 +14,7 @@ from parsolve.solver.advise.question import Climb
 from parsolve.solver.advise.standing import known, lower, move, numbers, refusals, total, uses
 from parsolve.solver.answer import Diagnosis, Move, RankLayout
 from parsolve.solver.deadline import Deadline
-from parsolve.solver.layout import MOST_RANKS, layout, unsaid
+from parsolve.solver.layout import MOST_RANKS, groups_unsaid, layout
 from parsolve.solver.query import domain
 from parsolve.solver.search import search
 
@@ -239,7 +239,7 @@ def _far(config: Config) -> Iterator[str]:
     whole = config.replaced(dict.fromkeys(profile.bounding))
     if not profile.layout.kinds or config[profile.world] > MOST_RANKS or not whole.accepted():
         return
-    if unsaid(whole):
+    if groups_unsaid(whole):
         return
     laid = layout(whole)
     assert isinstance(laid, RankLayout)  # noqa: S101  (it is accepted)

@@ -21,7 +21,7 @@ from parsolve.solver.answer import (
     FileVerdict,
     Rejected,
 )
-from parsolve.solver.check import check
+from parsolve.solver.check import SHOWN_REPAIRS, check
 from parsolve.solver.files.cluster import Cluster
 from parsolve.solver.files.document import FileProblem, Place, Unjudgeable, Unrecognised
 from parsolve.solver.files.format import CLUSTER, GPUS_PER_NODE, MODEL, NODES, WORLD
@@ -47,7 +47,7 @@ class Asked:
     replaces_model: bool = False
     skips_unknown: bool = False
     profile: str | None = None
-    shown_repairs: int = 6
+    shown_repairs: int = SHOWN_REPAIRS
 
 
 def check_files(paths: Sequence[str], asked: Asked, stdin: str | None = None) -> Files:
@@ -252,12 +252,8 @@ def _unknown(profile: Profile, said: Said) -> str:
 
 def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[int, int | None]:
     """The world, and the GPUs of a node where they are known. Raises `FileProblem`."""
-    known = {of: each.value for of, each in said.items() if not each.unknown}
-    own = Cluster(
-        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
-    )
     try:
-        world, per_node = asked.over(own).sizes()
+        world, per_node = asked.over(cluster_of(said)).sizes()
     except Misuse as error:
         raise reading.document.problem(None, str(error)) from None
     if world is not None:
@@ -267,6 +263,14 @@ def _sizes(reading: Reading, said: Mapping[str, Said], asked: Cluster) -> tuple[
             raise reading.document.problem(each.place, _unknown(reading.profile, each))
     message = "it does not say how many GPUs: give --world, or --nnodes and --nproc-per-node"
     raise reading.document.problem(None, message)
+
+
+def cluster_of(said: Mapping[str, Said]) -> Cluster:
+    """The cluster, as far as settings of a file make it known."""
+    known = {of: each.value for of, each in said.items() if not each.unknown}
+    return Cluster(
+        world=known.get(WORLD), nodes=known.get(NODES), gpus_per_node=known.get(GPUS_PER_NODE)
+    )
 
 
 def _cure(profile: Profile, of: str) -> str:

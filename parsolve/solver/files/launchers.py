@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from parsolve.solver.files.document import Entry
+from parsolve.solver.files.format import CLUSTER
 from parsolve.solver.files.script import Command, Word
 
 _WRAPPERS: dict[str, tuple[str, ...]] = {
@@ -104,7 +105,7 @@ _ACCELERATE_PLACES = frozenset((
     "--main-process-port", "-m", "--module", "--no-python", "-q", "--quiet", "--debug",
 ))  # fmt: skip
 
-_NODES, _PER_NODE, _WORLD = "cluster.nodes", "cluster.gpus_per_node", "cluster.world_size"
+_NODES, _PER_NODE, _WORLD = CLUSTER
 
 _SWITCHES = {
     "srun": _SRUN_SWITCHES,

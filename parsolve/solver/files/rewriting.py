@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from parsolve.constraints.fields import Flag
 from parsolve.solver.files.document import Document, Entry, FileProblem, Place
-from parsolve.solver.files.format import CLUSTER, NODES, OFF, Format, Key, plain
+from parsolve.solver.files.format import CLUSTER, ENVIRONMENT, NODES, OFF, Format, Key, plain
 from parsolve.solver.files.reading import Reading, parsed
 from parsolve.solver.files.written import Span, line_after, offset, written_in_script
 
@@ -270,7 +270,7 @@ class _Writer:
         """Behind the last option of the program that is written out."""
         spans: list[Span] = []
         for _, entry in _keys(self.format, self.document.entries):
-            if not entry.key.startswith(("env.", *CLUSTER)):
+            if not entry.key.startswith((ENVIRONMENT, *CLUSTER)):
                 span = written_in_script(self.text, entry)
                 spans += [span] if span is not None else []
         if not spans or edit.value is None or isinstance(edit.value, list):

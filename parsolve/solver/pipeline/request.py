@@ -14,7 +14,7 @@ Layers: TypeAlias = tuple[tuple[int, ...], ...]
 MOST_WORK = 16_384
 """Ranks times micro-batches times virtual stages of one timeline."""
 
-MOST_RANKS = 1024
+MOST_STAGES = 1024
 """Ranks of one timeline."""
 
 LONGEST = 1_000_000
@@ -38,7 +38,7 @@ def shape_of(
     pp: int, microbatches: int, virtual_stages: int, schedule: str | None, group: int | None
 ) -> Shape:
     """The schedule that is meant, or misuse that says what to change."""
-    positive("pp", pp, MOST_RANKS)
+    positive("pp", pp, MOST_STAGES)
     positive("microbatches", microbatches, MOST_WORK)
     positive("virtual_stages", virtual_stages, MOST_WORK)
     name = _name(schedule, virtual_stages)

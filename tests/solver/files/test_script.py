@@ -315,3 +315,10 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         commands("run.sh", text)
     except FileProblem as problem:
         assert problem.place is not None  # noqa: PT017  (most texts are read)
+
+
+@pytest.mark.parametrize("before", ["{", "a{1..", "eval {"])
+def test_characters_that_the_grammar_dies_of_are_refused(before: str) -> None:
+    with pytest.raises(FileProblem, match=r"run\.sh:1:1: a character of a private plane"):
+        commands("run.sh", f"{before}\U0010ffff")
+    commands("run.sh", "echo {\U0001f680")

@@ -25,6 +25,9 @@ MOST_BRACKETS = 64
 MOST_PIPES = 64
 """Pipes in one command; the parser dies of twenty thousand that lead nowhere."""
 
+_FATAL = re.compile(rb"\{[\d.]*[\xf1-\xf4]")
+"""The grammar asks C whether a digit follows, which beyond plane 3 reads foreign memory."""
+
 _CHUNK = 2**11
 
 _TAIL = 0x80
@@ -96,6 +99,8 @@ class Source:
             raise self.problem(
                 start, f"larger than {LARGEST_SCRIPT:,} bytes, which no launch script is"
             )
+        if _FATAL.search(self.data):
+            raise self.problem(start, "a character of a private plane stands behind a brace")
         if (at := self.data.find(b"\0")) >= 0:
             row = self.data.count(b"\n", 0, at)
             column = at - (self.data.rfind(b"\n", 0, at) + 1)
