@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -29,6 +30,9 @@ SUFFIXES = (".yaml", ".yml", ".json", ".toml", *SCRIPTS)
 
 CLOSE = 0.85
 """How alike a word and a key are before the word is taken for a slip of the pen."""
+
+_NAME = re.compile(r"[\w.@/\-]+")
+"""What a setting may be called; other words of a script stand for settings that are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +269,8 @@ class _Reader:
         key = self.format.key(entry.key)
         if key is None:
             remark = self.format.remarks.get(plain(entry.key))
-            self._ignore(entry, remark or self._slip(entry.key))
+            opaque = entry.unknown and not _NAME.fullmatch(entry.key)
+            self._ignore(entry, remark or (entry.unknown if opaque else self._slip(entry.key)))
             return
         value = key.read(entry.value)
         if isinstance(value, Unsaid):
