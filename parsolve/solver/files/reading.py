@@ -104,7 +104,13 @@ def contents(path: str | Path) -> str:
             raise FileProblem(name, None, "not a file")
         if file.stat().st_size > LARGEST_FILE:
             raise Unrecognised(name, None, f"larger than {LARGEST_FILE:,} bytes")
-        return decoded(name, file.read_bytes())
+        content = file.read_bytes()
+        try:
+            return decoded(name, content)
+        except FileProblem as problem:
+            if _speaks_of_training(content.decode("latin-1")):
+                raise
+            raise Unrecognised(name, problem.place, problem.message) from None
     except OSError as error:
         raise FileProblem(name, None, f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character in the path
@@ -224,6 +230,9 @@ class _Reader:
         last = {plain(entry.key): entry for entry in self.document.entries}
         for entry in self.document.entries:
             final = last[plain(entry.key)]
+            if final is not entry and self.format.once and entry.key == final.key:
+                message = f"{entry.key} is given again here (first on line {entry.place.line})"
+                raise self.document.problem(final.place, f"{message}, which the framework refuses")
             if final is not entry:
                 self._ignore(entry, f"given again on line {final.place.line}, which counts")
             elif plain(entry.key) not in self.format.in_phrases:
@@ -344,9 +353,16 @@ def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """Files below a folder that may be configurations, in order; what is hidden is left out."""
+    """Files below a folder that may be configurations, in order; what is hidden is left out.
+
+    Links that lead nowhere are among them: somebody means to launch with what is not there.
+    """
     for found in sorted(folder.rglob("*")):
         inside = found.relative_to(folder).parts
         hidden = any(part.startswith(".") for part in inside)
-        if not hidden and found.suffix.lower() in SUFFIXES and found.is_file():
+        if not hidden and found.suffix.lower() in SUFFIXES and (found.is_file() or _broken(found)):
             yield found
+
+
+def _broken(link: Path) -> bool:
+    return link.is_symlink() and not link.exists()

@@ -128,3 +128,9 @@ def test_many_pipes() -> None:
         with pytest.raises(FileProblem, match="more than 1000 pipes in one script"):
             commands("run.sh", text)
     assert commands("run.sh", "echo '" + "|" * 500 + "'\n")
+
+
+def test_a_line_end_that_cuts_a_launch_in_two() -> None:
+    text = 'A="\n--tp 4\n"\nsrun bash -c "torchrun train.py $A --pp 2"\n'
+    with pytest.raises(FileProblem, match="a command begins with --tp"):
+        commands("run.sh", text)

@@ -13,9 +13,9 @@ from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Accepted, Rejected
 from parsolve.solver.facts import with_facts
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import LARGEST_FILE, FileProblem
+from parsolve.solver.files.document import LARGEST_FILE, FileProblem, Unrecognised
 from parsolve.solver.files.judging import Asked, check_files, configured
-from parsolve.solver.files.reading import contents, decoded, read
+from parsolve.solver.files.reading import contents, decoded, files_in, read
 
 RUN = """\
 model_name_or_path: Qwen/Qwen3-30B-A3B
@@ -194,3 +194,28 @@ def test_large_files_and_others_are_refused(tmp_path: Path) -> None:
         contents("/dev/null")
     with pytest.raises(FileProblem, match="is no path"):
         contents("a\0b")
+
+
+def test_a_key_that_is_given_twice_in_json() -> None:
+    said = '{"train_batch_size": 8,\n "train_batch_size": 16, "zero_optimization": {"stage": 1}}'
+    with pytest.raises(FileProblem, match=r"ds\.json:2:2: train_batch_size is given again"):
+        read("ds.json", said)  # DeepSpeed refuses it
+    other = read("halo.json", '{"expert_parallel_size": 8,\n "expert_parallel_size": 4}')
+    assert other.said["ep_size"].value == 4
+    assert [each.why for each in other.ignored] == ["given again on line 2, which counts"]
+
+
+def test_folders_with_what_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "noise.yaml").write_bytes(bytes(range(128, 256)))
+    (tmp_path / "named.yaml").write_bytes(b"expert_parallel_size: 8 # \xff\n")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    assert [each.name for each in files_in(tmp_path)] == [
+        "gone.yaml", "loop.yaml", "named.yaml", "noise.yaml",
+    ]  # fmt: skip
+    with pytest.raises(Unrecognised):
+        contents(tmp_path / "noise.yaml")
+    for name in ("named", "gone", "loop"):
+        with pytest.raises(FileProblem) as raised:
+            contents(tmp_path / f"{name}.yaml")
+        assert not isinstance(raised.value, Unrecognised)

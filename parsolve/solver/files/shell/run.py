@@ -620,6 +620,9 @@ class Run:
         self.frame, self.variables.positional = outer, positional
 
     def _record(self, texts: list[Text], environment: Mapping[str, Word], place: Place) -> None:
+        if self.frame.prefix and shown(texts[0]).startswith("-") and not why(texts[0]):
+            message = f"a command begins with {shown(texts[0])}: what is above ends the one before"
+            raise self.frame.source.problem(place, message)
         words = tuple(word(text, place) for text in (*self.frame.prefix, *texts))
         self.variables.spend(len(words), place)
         self.ran.append(Ran(words, environment, place))
