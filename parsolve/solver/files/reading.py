@@ -7,6 +7,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -333,14 +334,35 @@ class _Reader:
 
     def _slip(self, path: str) -> str:
         """What a key that nothing knows may have meant; nothing where it is like none."""
-        close = get_close_matches(plain(path), self._known(), n=1, cutoff=CLOSE)
+        word = plain(path)
+        differ = 1 - CLOSE  # of the letters of both, how many may have no counterpart
+        length, letters = len(word), _letters(word)
+        alike = [
+            known
+            for known, size, others in self._sketches
+            if max(abs(size - length), (letters ^ others).bit_count()) <= differ * (size + length)
+        ]
+        close = get_close_matches(word, alike, n=1, cutoff=CLOSE) if alike else ()
         return f"did you mean {close[0]}?" if close else ""
+
+    @cached_property
+    def _sketches(self) -> list[tuple[str, int, int]]:
+        """What is known, with length and letters: comparing every key with all of it takes long."""
+        return [(known, len(known), _letters(known)) for known in self._known()]
 
     def _known(self) -> Iterable[str]:
         yield from self.format.of_path
         for section in self.format.sections:
             for spelling in self.format.profile.spellings:
                 yield f"{section}.{spelling}" if section else spelling
+
+
+def _letters(word: str) -> int:
+    """The letters of a word as a set of bits; those that share a bit only look more alike."""
+    bits = 0
+    for letter in set(word):
+        bits |= 1 << (ord(letter) & 63)
+    return bits
 
 
 def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
