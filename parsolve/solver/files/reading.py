@@ -7,7 +7,7 @@ import stat
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,7 @@ def decoded(name: str, content: bytes) -> str:
         raise FileProblem(name, place, "not UTF-8 text") from None
 
 
+@lru_cache(maxsize=2)  # the command line looks at a file for its options, before it is judged
 def read(name: str, text: str, profile: str | None = None) -> Reading:
     """What a file of this name says; ``profile`` names whose files it may be.
 

@@ -165,8 +165,7 @@ class Run:
             case "declaration_command":
                 self._declare(node)
             case "unset_command":
-                for child in node.named_children:
-                    self.variables.put(text_of(child), Value(()))
+                self._unset(node)
             case "negated_command":
                 self._block(node.named_children)
             case "list":
@@ -190,6 +189,16 @@ class Run:
                 self._forget(_assigned(node), "works it out", node)
             case _:  # tests, comments, punctuation
                 pass
+
+    def _unset(self, node: Node) -> None:
+        written = text_of(node)
+        for child in node.named_children:
+            name = re.match(r"[\"']?([A-Za-z_]\w*)", text_of(child))
+            element = "[" in text_of(child) or f"{text_of(child)}[" in written
+            if name and element:
+                self._forget_all(name[1], "unsets an element of it", node)
+            elif name:
+                self.variables.put(name[1], Value(()))
 
     def _redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
@@ -445,7 +454,7 @@ class Run:
         place = self.frame.source.place(node)
         name = text_of(target)
         if target.type == "subscript":
-            self._forget([text_of(target.named_children[0])], "sets an element of it", node)
+            self._assign_element(node, target, value)
             return
         added = any(child.type == "+=" for child in node.children)
         new = self._value(value, place)
@@ -457,6 +466,25 @@ class Run:
             else:
                 new = Value(((*(before.items[0] if before.items else ()), *new.items[0]),))
         self.variables.put(name, new)
+
+    def _assign_element(self, node: Node, target: Node, value: Node | None) -> None:
+        """``NAME[2]=value``, where the elements before it are known."""
+        name = text_of(target.named_children[0])
+        index = text_of(target.named_children[-1])
+        before = self.variables.get(name) or Value((), array=True)
+        added = any(child.type == "+=" for child in node.children)
+        known = index.isdecimal() and not any(why(item) for item in before.items)
+        if added or not known or int(index) > len(before.items):
+            self._forget_all(name, "sets an element of it", node)
+            return
+        items = list(before.items)
+        items[int(index) : int(index) + 1] = self._value(value, self.frame.source.place(node)).items
+        self.variables.put(name, replace(before, items=tuple(items), array=True))
+
+    def _forget_all(self, name: str, what: str, node: Node) -> None:
+        """Forget every element of an array, and how many it has."""
+        self.variables.put(name, Value(()))
+        self._forget([name], what, node)
 
     def _value(self, node: Node | None, place: Place) -> Value:
         if node is None:

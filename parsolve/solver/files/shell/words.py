@@ -252,7 +252,10 @@ class Words:
 
     def _spread(self, node: Node, value: Value, index: str, *, quoted: bool) -> Pieces:
         if not index:
-            return [replace(piece, quoted=quoted) for piece in self._first(value)]
+            text = self._first(value)
+            if not quoted and self._splits_otherwise(text):
+                return self._unknown(node, "splits at what IFS says")
+            return [replace(piece, quoted=quoted) for piece in text]
         pieces: Pieces = []
         for i, item in enumerate(value.items):
             if i and index == "*" and quoted:
@@ -263,6 +266,17 @@ class Words:
             if quoted and not item:
                 pieces.append(self._literal(node, ""))
         return pieces
+
+    def _splits_otherwise(self, text: Text) -> bool:
+        """Whether the script has set IFS to other than white space, and the text has what splits.
+
+        An IFS that is not known is one that the script restores.
+        """
+        found = self.variables.get("IFS")
+        ifs = self._first(found) if found is not None else ()
+        if not ifs or why(ifs) or shown(ifs) == " \t\n":
+            return False
+        return not set(shown(text)).isdisjoint({*shown(ifs), *" \t\n"})
 
     def _element(self, node: Node, count: str, name: str, index: str, *, quoted: bool) -> Pieces:
         place = self.source.place(node)
