@@ -46,6 +46,11 @@ def show_files(screen: Screen, answer: Files) -> None:
     screen.line(f"{count} file{'' if count == 1 else 's'}: {', '.join(parts)}")
 
 
+def name_of(verdict: FileVerdict) -> str:
+    """The file's name on a screen: what is no printable character is escaped."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in verdict.file)
+
+
 def _has_more(verdict: FileVerdict) -> bool:
     warned = verdict.detail is not None and any(each.kind for each in verdict.detail.warnings)
     return verdict.verdict != "accepted" or warned or any(each.why for each in verdict.ignored)
@@ -60,20 +65,20 @@ def _rows(answer: Files) -> list[tuple[str, ...]]:
         if isinstance(each.detail, Rejected):
             more = len(each.detail.violations) - 1
             rule = each.detail.violations[0].rule + (f" and {more} more" if more else "")
-        rows.append((each.file, each.profile or "", world, each.verdict, rule))
+        rows.append((name_of(each), each.profile or "", world, each.verdict, rule))
     return rows
 
 
 def _show_file(screen: Screen, verdict: FileVerdict) -> None:
     place = f":{verdict.line}:{verdict.column}" if verdict.line else ""
     if verdict.error is not None:
-        screen.headline(verdict.verdict, f"{verdict.file}{place}: {verdict.error}", OPEN)
+        screen.headline(verdict.verdict, f"{name_of(verdict)}{place}: {verdict.error}", OPEN)
         show_judge(screen, verdict)
         if verdict.verdict == "undecided":
             show_settings(screen, verdict)
         show_ignored(screen, verdict)
         return
-    screen.line(f"{verdict.file}: {format_of(verdict).title}", "bold")
+    screen.line(f"{name_of(verdict)}: {format_of(verdict).title}", "bold")
     show_judge(screen, verdict)
     show_settings(screen, verdict)
     show_ignored(screen, verdict)

@@ -79,3 +79,13 @@ def test_launch_options_of_accelerate(tmp_path: Path) -> None:
     answer = cli("check", str(script), "--format", "json").data["files"][0]
     assert (answer["verdict"], answer["format"]) == ("accepted", "accelerate-options")
     assert answer["detail"]["config"]["world_size"] == 16
+
+
+def test_names_with_line_ends_stay_in_their_row(tmp_path: Path) -> None:
+    for name in ("a\nb.yaml", "c\x1b[1m.yaml"):
+        (tmp_path / name).write_text("expert_parallel_size: 8\n")
+    done = cli("check", str(tmp_path), "--world", "8")
+    assert done.code == 0
+    assert "a\\nb.yaml" in done.out
+    assert "c\\x1b[1m.yaml" in done.out
+    assert "\x1b" not in done.out

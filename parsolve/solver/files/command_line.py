@@ -51,7 +51,17 @@ def document(name: str, text: str) -> Document | None:
             f"lines {lines} launch with different settings: pass one of them, or split the file"
         )
         raise FileProblem(name, command.place, message)
-    return Document(name, "script", entries)
+    return Document(name, "script", (*entries, *_gaps(ran)))
+
+
+def _gaps(ran: Sequence[Command]) -> Iterator[Entry]:
+    """What is not understood of the script; it starts nothing."""
+    for command in ran:
+        if command.words[0].text == "#?":
+            text = command.words[1]
+            yield Entry(
+                f"`{text.text[:40]}`", None, text.place, f"{text.unknown}; it starts nothing"
+            )
 
 
 def _differing(launches: Sequence[tuple[Command, tuple[Entry, ...]]]) -> list[Command]:

@@ -133,6 +133,7 @@ class Format:
     from them and the world. ``remarks`` tell, by path, why a key says nothing.
     With ``overrides`` a command line says its settings as ``key=value``, not as options.
     ``not_by_file`` are warnings about a launch by options, which such a file is none of.
+    ``once``: the framework refuses a key that is given twice, where others take the last.
     ``judged_by_another``: the profile is not that of the framework whose files these are.
     """
 
@@ -150,6 +151,7 @@ class Format:
     remarks: Mapping[str, str] = field(default_factory=dict)
     not_by_file: frozenset[str] = frozenset()
     overrides: bool = False
+    once: bool = False
     judged_by_another: bool = False
 
     @property

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import stat
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,9 @@ SUFFIXES = (".yaml", ".yml", ".json", ".toml", *SCRIPTS)
 
 CLOSE = 0.85
 """How alike a word and a key are before the word is taken for a slip of the pen."""
+
+_NAME = re.compile(r"[\w.@/\-]+")
+"""What a setting may be called; other words of a script stand for settings that are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,13 @@ def contents(path: str | Path) -> str:
             raise FileProblem(name, None, "not a file")
         if file.stat().st_size > LARGEST_FILE:
             raise Unrecognised(name, None, f"larger than {LARGEST_FILE:,} bytes")
-        return decoded(name, file.read_bytes())
+        content = file.read_bytes()
+        try:
+            return decoded(name, content)
+        except FileProblem as problem:
+            if _speaks_of_training(content.decode("latin-1")):
+                raise
+            raise Unrecognised(name, problem.place, problem.message) from None
     except OSError as error:
         raise FileProblem(name, None, f"cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # a null character in the path
@@ -122,6 +133,7 @@ def decoded(name: str, content: bytes) -> str:
         raise FileProblem(name, place, "not UTF-8 text") from None
 
 
+@lru_cache(maxsize=2)  # the command line looks at a file for its options, before it is judged
 def read(name: str, text: str, profile: str | None = None) -> Reading:
     """What a file of this name says; ``profile`` names whose files it may be.
 
@@ -220,6 +232,9 @@ class _Reader:
         last = {plain(entry.key): entry for entry in self.document.entries}
         for entry in self.document.entries:
             final = last[plain(entry.key)]
+            if final is not entry and self.format.once and entry.key == final.key:
+                message = f"{entry.key} is given again here (first on line {entry.place.line})"
+                raise self.document.problem(final.place, f"{message}, which the framework refuses")
             if final is not entry:
                 self._ignore(entry, f"given again on line {final.place.line}, which counts")
             elif plain(entry.key) not in self.format.in_phrases:
@@ -265,7 +280,8 @@ class _Reader:
         key = self.format.key(entry.key)
         if key is None:
             remark = self.format.remarks.get(plain(entry.key))
-            self._ignore(entry, remark or self._slip(entry.key))
+            opaque = entry.unknown and not _NAME.fullmatch(entry.key)
+            self._ignore(entry, remark or (entry.unknown if opaque else self._slip(entry.key)))
             return
         value = key.read(entry.value)
         if isinstance(value, Unsaid):
@@ -319,14 +335,35 @@ class _Reader:
 
     def _slip(self, path: str) -> str:
         """What a key that nothing knows may have meant; nothing where it is like none."""
-        close = get_close_matches(plain(path), self._known(), n=1, cutoff=CLOSE)
+        word = plain(path)
+        differ = 1 - CLOSE  # of the letters of both, how many may have no counterpart
+        length, letters = len(word), _letters(word)
+        alike = [
+            known
+            for known, size, others in self._sketches
+            if max(abs(size - length), (letters ^ others).bit_count()) <= differ * (size + length)
+        ]
+        close = get_close_matches(word, alike, n=1, cutoff=CLOSE) if alike else ()
         return f"did you mean {close[0]}?" if close else ""
+
+    @cached_property
+    def _sketches(self) -> list[tuple[str, int, int]]:
+        """What is known, with length and letters: comparing every key with all of it takes long."""
+        return [(known, len(known), _letters(known)) for known in self._known()]
 
     def _known(self) -> Iterable[str]:
         yield from self.format.of_path
         for section in self.format.sections:
             for spelling in self.format.profile.spellings:
                 yield f"{section}.{spelling}" if section else spelling
+
+
+def _letters(word: str) -> int:
+    """The letters of a word as a set of bits; those that share a bit only look more alike."""
+    bits = 0
+    for letter in set(word):
+        bits |= 1 << (ord(letter) & 63)
+    return bits
 
 
 def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
@@ -339,9 +376,16 @@ def _together(of: str, value: Any, by: Entry | None) -> Said:  # noqa: ANN401
 
 
 def files_in(folder: Path) -> Iterator[Path]:
-    """Files below a folder that may be configurations, in order; what is hidden is left out."""
+    """Files below a folder that may be configurations, in order; what is hidden is left out.
+
+    Links that lead nowhere are among them: somebody means to launch with what is not there.
+    """
     for found in sorted(folder.rglob("*")):
         inside = found.relative_to(folder).parts
         hidden = any(part.startswith(".") for part in inside)
-        if not hidden and found.suffix.lower() in SUFFIXES and found.is_file():
+        if not hidden and found.suffix.lower() in SUFFIXES and (found.is_file() or _broken(found)):
             yield found
+
+
+def _broken(link: Path) -> bool:
+    return link.is_symlink() and not link.exists()

@@ -30,7 +30,8 @@ def commands(name: str, text: str) -> tuple[Command, ...]:
 
     Variables count in the order of assignment, defaults (``${TP:-4}``) are taken, and what a
     condition decides, the caller gives or a command puts out is unknown. Lines such as ``#SBATCH
-    --nodes=4`` are commands named ``#SBATCH``. Raises `FileProblem`, with line and column, where
+    --nodes=4`` are commands named ``#SBATCH``, statements that are not understood and start
+    nothing are commands named ``#?``. Raises `FileProblem`, with line and column, where
     the text is no shell or grows beyond all bounds. ``name`` is what messages call the file.
     """
     from parsolve.solver.files.shell.run import Run  # noqa: PLC0415  (a parser that few need)

@@ -8,7 +8,7 @@ import tomllib
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from parsolve.solver.files.document import (
     DEEPEST,
@@ -27,10 +27,11 @@ PLACE_IN_MESSAGE = re.compile(r" \(at line (\d+), column (\d+)\)$")
 
 
 def yaml_document(name: str, text: str) -> Document | None:
-    """The first document of a YAML file; None where it holds no settings by name.
+    """A YAML file of one document; None where it holds no settings by name.
 
-    Of a key that is given twice the last one counts, as for every loader. Aliases are followed,
-    but no more than `MOST_ENTRIES` settings come of them.
+    Several documents raise `FileProblem`, as loaders of configurations do. Of a key that is given
+    twice the last one counts, as for every loader. Aliases are followed, but no more than
+    `MOST_ENTRIES` settings come of them.
     """
     import yaml  # noqa: PLC0415  (most commands read no file)
     from yaml.constructor import ConstructorError  # noqa: PLC0415
@@ -39,6 +40,10 @@ def yaml_document(name: str, text: str) -> Document | None:
     try:
         loader = yaml.SafeLoader(text)
         root = loader.get_node() if loader.check_node() else None
+        if (more := loader.get_node() if loader.check_node() else None) is not None:
+            message = "several YAML documents, where a framework loads one"
+            place = _marked(more.start_mark)
+            raise FileProblem(name, place, f"{message}: give each a file of its own")
         if not isinstance(root, yaml.MappingNode):
             return None
         entries = tuple(_YamlReader(name, loader).settings(root, ()))
@@ -110,9 +115,13 @@ class _YamlReader:
 
 
 def json_document(name: str, text: str) -> Document | None:
-    """A JSON file; None where it is no object."""
+    """A JSON file; None where it is no object.
+
+    Of a key that is given twice the last one counts; NaN and infinities stay the text that they
+    are, as Python reads them and no setting of sizes does.
+    """
     try:
-        tree = json.loads(text, parse_constant=_no_number)
+        tree = json.loads(text, parse_constant=str)
     except json.JSONDecodeError as error:
         place = Place(error.lineno, error.colno)
         raise FileProblem(name, place, f"not JSON: {error.msg}") from None
@@ -123,12 +132,13 @@ def json_document(name: str, text: str) -> Document | None:
     found = list(_json_places(text))
     places = {path: place for path, place, _ in found}
     spans = {path: span for path, _, span in found}
-    return Document(name, "json", tuple(flattened(name, tree, _placed(places), spans.get)))
-
-
-def _no_number(constant: str) -> NoReturn:
-    message = f"{constant} is no number"
-    raise ValueError(message)
+    earlier = [
+        Entry(".".join(path), json.loads(text[span[0] : span[1]], parse_constant=str), place)
+        for path, place, span in found
+        if span is not None and places[path] != place
+    ]
+    entries = (*earlier, *flattened(name, tree, _placed(places), spans.get))
+    return Document(name, "json", entries)
 
 
 def _json_places(text: str) -> Iterator[tuple[tuple[str, ...], Place, tuple[int, int] | None]]:
@@ -136,7 +146,7 @@ def _json_places(text: str) -> Iterator[tuple[tuple[str, ...], Place, tuple[int,
 
     The last one of a kind is last.
     """
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_constant=str)
     line, start, lists = 1, 0, 0
     path: list[str | None] = []
     key: str | None = None

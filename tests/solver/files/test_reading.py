@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from parsolve.constraints.profile import Profile
 from parsolve.solver.answer import Accepted, Rejected
 from parsolve.solver.facts import with_facts
 from parsolve.solver.files.cluster import Cluster
-from parsolve.solver.files.document import LARGEST_FILE, FileProblem
+from parsolve.solver.files.document import LARGEST_FILE, FileProblem, Unrecognised
+from parsolve.solver.files.formats import FORMATS
 from parsolve.solver.files.judging import Asked, check_files, configured
-from parsolve.solver.files.reading import contents, decoded, read
+from parsolve.solver.files.reading import CLOSE, contents, decoded, files_in, read
+
+HALO = next(each for each in FORMATS if each.profile_name == "halo" and "yaml" in each.kinds)
+HALO_WORDS = {*HALO.of_path, *HALO.profile.spellings}
 
 RUN = """\
 model_name_or_path: Qwen/Qwen3-30B-A3B
@@ -194,3 +201,59 @@ def test_large_files_and_others_are_refused(tmp_path: Path) -> None:
         contents("/dev/null")
     with pytest.raises(FileProblem, match="is no path"):
         contents("a\0b")
+
+
+def test_a_key_that_is_given_twice_in_json() -> None:
+    said = '{"train_batch_size": 8,\n "train_batch_size": 16, "zero_optimization": {"stage": 1}}'
+    with pytest.raises(FileProblem, match=r"ds\.json:2:2: train_batch_size is given again"):
+        read("ds.json", said)  # DeepSpeed refuses it
+    other = read("halo.json", '{"expert_parallel_size": 8,\n "expert_parallel_size": 4}')
+    assert other.said["ep_size"].value == 4
+    assert [each.why for each in other.ignored] == ["given again on line 2, which counts"]
+
+
+def test_folders_with_what_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "noise.yaml").write_bytes(bytes(range(128, 256)))
+    (tmp_path / "named.yaml").write_bytes(b"expert_parallel_size: 8 # \xff\n")
+    (tmp_path / "gone.yaml").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    assert [each.name for each in files_in(tmp_path)] == [
+        "gone.yaml", "loop.yaml", "named.yaml", "noise.yaml",
+    ]  # fmt: skip
+    with pytest.raises(Unrecognised):
+        contents(tmp_path / "noise.yaml")
+    for name in ("named", "gone", "loop"):
+        with pytest.raises(FileProblem) as raised:
+            contents(tmp_path / f"{name}.yaml")
+        assert not isinstance(raised.value, Unrecognised)
+
+
+def test_slips_are_found_among_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = 0
+
+    def counted(word: str, among: list[str], *, n: int, cutoff: float) -> list[str]:
+        nonlocal compared
+        compared += len(among)
+        return get_close_matches(word, among, n=n, cutoff=cutoff)
+
+    monkeypatch.setattr("parsolve.solver.files.reading.get_close_matches", counted)
+    many = "".join(f"some_key_{i}: {i}\n" for i in range(500))
+    reading = read("x.yaml", f"{RUN}{many}")
+    why = {each.key: each.why for each in reading.ignored}
+    assert why["expert_paralel_size"] == "did you mean expert_parallel_size?"
+    assert not any(why[f"some_key_{i}"] for i in range(500))
+    assert compared < 500  # of some 170 that each key might be compared with
+
+
+@given(st.sampled_from(sorted(HALO_WORDS)), st.data())
+def test_no_slip_is_missed(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 1))
+    letter = data.draw(st.sampled_from("aeimnrst_xq"))
+    slip = data.draw(
+        st.sampled_from([word[:at] + word[at + 1 :], word[:at] + letter + word[at:], word + letter])
+    )
+    reading = read("x.yaml", f"expert_parallel_size: 8\n{slip}: 1\n", "halo")
+    if slip not in HALO_WORDS:
+        close = get_close_matches(slip, HALO_WORDS, n=1, cutoff=CLOSE)
+        why = {each.key: each.why for each in reading.ignored}
+        assert why[slip] == (f"did you mean {close[0]}?" if close else "")

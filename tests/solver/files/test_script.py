@@ -85,7 +85,7 @@ def test_words_and_quotes(text: str, expected: list[str]) -> None:
         ('run $(nproc) `nproc` "x$(nproc)"', ["run", "<$(nproc)>", "<`nproc`>", "<x$(nproc)>"]),
         ("read TP\nrun $TP", ["run", "<$TP>"]),
         ("printf -v TP %d 4\nrun $TP", ["run", "<$TP>"]),
-        ("L=(a)\nL[0]=b\nrun ${L[@]}", ["run", "a", "<$L>"]),
+        ("L=(a)\nL[0]=b\nrun ${L[@]}", ["run", "b"]),
     ],
 )  # fmt: skip
 def test_variables(text: str, expected: list[str]) -> None:

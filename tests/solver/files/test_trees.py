@@ -96,7 +96,8 @@ def test_json() -> None:
         (yaml_document, "a: &a {b: *a}", "levels deep"),
         (yaml_document, "a: &a [*a]", "bad: nested too deeply"),
         (json_document, '{"a": }', "bad:1:7: not JSON: Expecting value"),
-        (json_document, '{"a": NaN}', "bad: not JSON: NaN is no number"),
+        (yaml_document, "a: 1\n---\nb: 2", "bad:3:1: several YAML documents"),
+        (yaml_document, "---\n---\na: 1", "bad:3:1: several YAML documents"),
         (json_document, "[" * 100_000, "bad: not JSON: "),
         (json_document, '{"a": ' + "9" * 5000 + "}", "bad: not JSON: "),
         (toml_document, "a =\n", "bad:1:4: not TOML: Invalid value"),
@@ -191,3 +192,10 @@ def test_places_count_from_one() -> None:
     document = yaml_document("run.yaml", "a: 1")
     assert document is not None
     assert document.entries[0].place == Place(1, 1)
+
+
+def test_json_as_python_reads_it() -> None:
+    found = json_document("x.json", '{"a": NaN, "b": {"c": 1,\n "c": -Infinity}}')
+    assert found is not None
+    read = [(each.key, each.value, each.place.line) for each in found.entries]
+    assert read == [("b.c", 1, 1), ("a", "NaN", 1), ("b.c", "-Infinity", 2)]

@@ -63,6 +63,7 @@ DEEPSPEED = Format(
     title="DeepSpeed configuration",
     kinds=frozenset({"json", "yaml"}),
     profile_name="generic",
+    once=True,
     judged_by_another=True,
     marks=frozenset(
         {

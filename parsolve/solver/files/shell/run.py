@@ -28,6 +28,9 @@ from parsolve.solver.files.shell.values import (
 from parsolve.solver.files.shell.words import Words
 
 _SHELLS = ("bash", "sh", "zsh", "dash")
+_SCRIPT = re.compile(r"\.(sh|bash|slurm|sbatch|job|cmd)$")
+_STRINGS = ("string", "raw_string", "concatenation", "word")
+_ASSIGNED = re.compile(r"[\"']?([A-Za-z_]\w*)=")
 _TESTS = ("test_command", "negated_command")
 _STATEMENT = 8
 """What a statement takes, in the units of `MOST_WORK`."""
@@ -72,13 +75,27 @@ class Run:
         self.ran: list[Ran] = []
         self.depth = 0
         self.ended = False
+        self.submitted = False
+        """The next text of shell is one for Slurm."""
 
     def commands(self) -> list[Ran]:
         """What the script runs."""
-        root = self.frame.source.tree
+        root = self._root(self.frame.source)
         self._directives(root)
         self._block(root.children)
         return self.ran
+
+    def _root(self, source: Source) -> Node:
+        """The tree of a text. What its gaps may assign is not known from here on."""
+        root = source.tree
+        for gap in source.gaps:
+            place = source.row(gap.first)
+            for name in gap.names:
+                reason = f"line {place.line} is not understood, so {name} is not known"
+                self.variables.doubted[name] = Piece(f"${name}", place, reason)
+            text = Word(gap.text, place, f"line {place.line} is not understood as shell")
+            self.ran.append(Ran((Word("#?", place), text), {}, place))
+        return root
 
     # Lines for Slurm
 
@@ -132,6 +149,11 @@ class Run:
 
     def _one(self, node: Node) -> None:
         match node.type:
+            case "command" if (gap := self.frame.source.gap(node)) is not None:
+                if called := sorted(gap.names & self.functions.keys()):
+                    place = self.frame.source.row(gap.first)
+                    message = f"this is not understood, and it may call {called[0]}"
+                    raise self.frame.source.problem(place, message)
             case "command":
                 self._command(node, [])
             case "redirected_statement":
@@ -143,8 +165,7 @@ class Run:
             case "declaration_command":
                 self._declare(node)
             case "unset_command":
-                for child in node.named_children:
-                    self.variables.put(text_of(child), Value(()))
+                self._unset(node)
             case "negated_command":
                 self._block(node.named_children)
             case "list":
@@ -169,20 +190,63 @@ class Run:
             case _:  # tests, comments, punctuation
                 pass
 
+    def _unset(self, node: Node) -> None:
+        written = text_of(node)
+        for child in node.named_children:
+            name = re.match(r"[\"']?([A-Za-z_]\w*)", text_of(child))
+            element = "[" in text_of(child) or f"{text_of(child)}[" in written
+            if name and element:
+                self._forget_all(name[1], "unsets an element of it", node)
+            elif name:
+                self.variables.put(name[1], Value(()))
+
     def _redirected(self, node: Node) -> None:
         body = node.child_by_field_name("body")
+        redirects = node.children_by_field_name("redirect")
+        documents = [each for each in redirects if each.type == "heredoc_redirect"]
         more = [
             extra
-            for redirect in node.children_by_field_name("redirect")
+            for redirect in redirects
             for extra in redirect.children_by_field_name("destination")[1:]
         ]
-        for redirect in node.children_by_field_name("redirect"):
-            if redirect.type == "heredoc_redirect":
-                more += redirect.children_by_field_name("argument")
+        for redirect in documents:
+            more += redirect.children_by_field_name("argument")
+        document = self._document(documents[-1]) if documents else None
         if body is not None and body.type == "command":
-            self._command(body, more)
+            self._command(body, more, document)
         elif body is not None:
             self._statement(body)
+        for redirect in documents:  # what the tree puts between << and the text
+            self._behind(redirect, document)
+
+    def _behind(self, redirect: Node, document: Text | None) -> None:
+        for pipeline in (c for c in redirect.named_children if c.type == "pipeline"):
+            for child in pipeline.named_children:
+                if child.type == "command":  # as in cat << END | bash
+                    self._apart(lambda child=child: self._command(child, [], document))  # type: ignore[misc]
+                else:
+                    self._apart(lambda child=child: self._statement(child))  # type: ignore[misc]
+        right = redirect.child_by_field_name("right")
+        operator = redirect.child_by_field_name("operator")
+        if right is None or operator is None or self.ended:
+            return
+        if operator.type == "&&":
+            self._statement(right)
+        else:
+            self._branches([lambda: self._statement(right)], right)
+
+    def _document(self, redirect: Node) -> Text:
+        """The text of a here-document."""
+        body = next((c for c in redirect.named_children if c.type == "heredoc_body"), None)
+        start = next((c for c in redirect.named_children if c.type == "heredoc_start"), None)
+        if body is None or start is None:
+            return ()
+        pieces = self.frame.words.document(body, literal=text_of(start)[:1] in ("'", '"', "\\"))
+        if redirect.children[0].type == "<<-":
+            pieces = [
+                replace(p, text=re.sub(r"^\t+", "", p.text, flags=re.MULTILINE)) for p in pieces
+            ]
+        return tuple(pieces)
 
     def _list(self, node: Node) -> None:
         """``A && B || C``: what follows a plain command and && is taken to run."""
@@ -295,7 +359,7 @@ class Run:
         subject = node.child_by_field_name("value")
         text = () if subject is None else self.frame.words.text(subject)
         branches: list[Callable[[], None]] = []
-        whole = False
+        whole = falls = False
         for item in node.named_children:
             if item.type != "case_item" or whole:
                 continue
@@ -310,9 +374,11 @@ class Run:
                     for pattern in patterns
                 )
             )
+            taken = taken if taken is not False or not falls else None
+            falls = item.child_by_field_name("fallthrough") is not None
             if taken is not False:
                 branches.append(lambda body=body: self._block(body))  # type: ignore[misc]
-            whole = bool(taken) or "*" in written
+            whole = (bool(taken) or "*" in written) and not falls
         if whole and len(branches) == 1:
             branches[0]()
         else:
@@ -365,10 +431,19 @@ class Run:
             name = text_of(child) if child.type == "variable_name" else ""
             if child.type == "variable_assignment":
                 name = text_of(child.named_children[0])
+            quoted = _ASSIGNED.match(text_of(child)) if child.type in _STRINGS else None
+            if quoted:
+                name = quoted[1]
             if local and self.locals and name:
                 self.locals[-1].setdefault(name, self.variables.get(name))
             if child.type == "variable_assignment":
                 self._assign(child)
+                if "i" in options:
+                    self._forget([name], "reckons", child)
+            if quoted:  # as in export "TP=4"
+                text = tuple(piece for piece in self.frame.words.text(child) if piece.text)
+                first = replace(text[0], text=text[0].text.partition("=")[2])
+                self.variables.put(name, Value(((first, *text[1:]),)))
             if exported and name and (value := self.variables.get(name)) is not None:
                 self.variables.put(name, replace(value, exported=True))
 
@@ -379,7 +454,7 @@ class Run:
         place = self.frame.source.place(node)
         name = text_of(target)
         if target.type == "subscript":
-            self._forget([text_of(target.named_children[0])], "sets an element of it", node)
+            self._assign_element(node, target, value)
             return
         added = any(child.type == "+=" for child in node.children)
         new = self._value(value, place)
@@ -392,6 +467,25 @@ class Run:
                 new = Value(((*(before.items[0] if before.items else ()), *new.items[0]),))
         self.variables.put(name, new)
 
+    def _assign_element(self, node: Node, target: Node, value: Node | None) -> None:
+        """``NAME[2]=value``, where the elements before it are known."""
+        name = text_of(target.named_children[0])
+        index = text_of(target.named_children[-1])
+        before = self.variables.get(name) or Value((), array=True)
+        added = any(child.type == "+=" for child in node.children)
+        known = index.isdecimal() and not any(why(item) for item in before.items)
+        if added or not known or int(index) > len(before.items):
+            self._forget_all(name, "sets an element of it", node)
+            return
+        items = list(before.items)
+        items[int(index) : int(index) + 1] = self._value(value, self.frame.source.place(node)).items
+        self.variables.put(name, replace(before, items=tuple(items), array=True))
+
+    def _forget_all(self, name: str, what: str, node: Node) -> None:
+        """Forget every element of an array, and how many it has."""
+        self.variables.put(name, Value(()))
+        self._forget([name], what, node)
+
     def _value(self, node: Node | None, place: Place) -> Value:
         if node is None:
             return Value(((Piece("", place, quoted=True),),))
@@ -402,7 +496,7 @@ class Run:
 
     # Commands
 
-    def _command(self, node: Node, more: list[Node]) -> None:
+    def _command(self, node: Node, more: list[Node], document: Text | None = None) -> None:
         place = self.frame.source.place(node)
         assignments = [c for c in node.named_children if c.type == "variable_assignment"]
         if any(self.frame.source.line_ends_after(each) for each in assignments):
@@ -432,6 +526,11 @@ class Run:
                 self.variables.put(name, replace(value, exported=True))
         environment = self.variables.environment(place)
         self.variables.scopes.pop()
+        if document is not None and (shell := _reads_commands(texts)) is not None:
+            prefix = tuple(texts[:shell])
+            self.submitted = shown(texts[0]) == "sbatch"
+            self._another_shell(document, prefix, environment, node, place)
+            return
         self._run(texts, environment, node, place)
 
     def _run(
@@ -526,7 +625,11 @@ class Run:
         if self.depth > DEEPEST:
             raise source.problem(source.at or Place(1, 1), f"more than {DEEPEST} shells in shells")
         self.depth += 1
-        self._block(source.tree.children)
+        root = self._root(source)
+        if self.submitted:
+            self.submitted = False
+            self._directives(root)
+        self._block(root.children)
         self.depth -= 1
 
     def _call(self, name: str, arguments: list[Text]) -> None:
@@ -545,9 +648,28 @@ class Run:
         self.frame, self.variables.positional = outer, positional
 
     def _record(self, texts: list[Text], environment: Mapping[str, Word], place: Place) -> None:
+        if self.frame.prefix and shown(texts[0]).startswith("-") and not why(texts[0]):
+            message = f"a command begins with {shown(texts[0])}: what is above ends the one before"
+            raise self.frame.source.problem(place, message)
         words = tuple(word(text, place) for text in (*self.frame.prefix, *texts))
         self.variables.spend(len(words), place)
         self.ran.append(Ran(words, environment, place))
+
+
+def _reads_commands(texts: list[Text]) -> int | None:
+    """Where the shell begins that reads its commands from a here-document; None if none does."""
+    names = [PurePosixPath(shown(text)).name for text in texts]
+    if names[0] == "sbatch":
+        operands = [name for name in names[1:] if not name.startswith("-")]
+        return None if any(_SCRIPT.search(each) for each in operands) else 0
+    if names[0] == "ssh":
+        return 0
+    for i, name in enumerate(names):
+        if name in _SHELLS:
+            options = [shown(text) for text in texts[i + 1 :]]
+            script = options and "-s" not in options and not all(o.startswith("-") for o in options)
+            return None if script or any(re.fullmatch(r"-[a-z]*c", o) for o in options) else i
+    return None
 
 
 def _size(value: Value | None) -> int:

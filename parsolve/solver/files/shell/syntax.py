@@ -12,6 +12,7 @@ from tree_sitter import Language, Node, Parser
 from tree_sitter_bash import language
 
 from parsolve.solver.files.document import FileProblem, Place
+from parsolve.solver.files.shell.gaps import Gap, candidates, filled, stands_alone
 
 LARGEST_SCRIPT = 2**17
 """Bytes; launch scripts have some thousands."""
@@ -22,8 +23,11 @@ MOST_SECONDS = 2.0
 MOST_BRACKETS = 64
 """Brackets open at once in one command, from where on the parser slows down and fills memory."""
 
-MOST_PIPES = 64
-"""Pipes in one command; the parser dies of twenty thousand that lead nowhere."""
+MOST_PIPES = 1000
+"""In a script. The parser takes 0.1 MiB for each that leads nowhere, and looks at no deadline."""
+
+MOST_GAPS = 8
+"""Statements of a script that are not understood, and left out."""
 
 _FATAL = re.compile(rb"\{[\d.]*[\xf1-\xf4]")
 """The grammar asks C whether a digit follows, which beyond plane 3 reads foreign memory."""
@@ -49,6 +53,7 @@ class Source:
         self.whole = whole
         self.data = text.encode(errors="replace")
         self.lines = self.data.split(b"\n")
+        self.gaps: list[Gap] = []
         self._tails: dict[int, list[int]] = {}
 
     def place(self, node: Node) -> Place:
@@ -57,6 +62,14 @@ class Source:
             return self.at
         point = node.start_point
         return self._at(point.row, point.column)
+
+    def row(self, row: int) -> Place:
+        """Where a row begins; they count from 0."""
+        return self._at(row, 0) if self.spread else self.at or Place(1, 1)
+
+    def gap(self, node: Node) -> Gap | None:
+        """The gap that a command fills."""
+        return next((gap for gap in self.gaps if (gap.first, 0) == tuple(node.start_point)), None)
 
     @property
     def spread(self) -> bool:
@@ -106,23 +119,53 @@ class Source:
             column = at - (self.data.rfind(b"\n", 0, at) + 1)
             raise self.problem(self._at(row, column), "a NUL byte: this is no text file")
         self._refuse_deep_nesting(start)
-        self._refuse_long_pipes(start)
+        self._refuse_many_pipes(start)
         deadline = time.monotonic() + MOST_SECONDS
         try:
-            Parser(Language(language())).parse(
-                lambda offset, _: self.data[offset : offset + _CHUNK],
-                progress_callback=lambda *_: time.monotonic() > deadline,
-            )
+            root = _parsed(self.data, deadline)
         except ValueError:
             message = (
                 f"its syntax is not understood within {MOST_SECONDS:.0f} s:"
                 " give the launch command alone"
             )
             raise self.problem(start, message) from None
-        tree = Parser(Language(language())).parse(self.data)  # whose nodes know their text
-        if tree.root_node.has_error:
-            raise self._syntax_problem(tree.root_node)
-        return tree.root_node
+        if not root.has_error:
+            return root
+        problem = self._syntax_problem(root)
+        try:
+            return self._with_gaps(root, deadline)
+        except ValueError:
+            raise problem from None
+
+    def _with_gaps(self, root: Node, deadline: float) -> Node:
+        """The tree without what is not understood. Raises ValueError where that may matter."""
+        lines = _without_inline_comments(self.data).split(b"\n")
+        root = _parsed(b"\n".join(lines), deadline)
+        while root.has_error:
+            if len(self.gaps) == MOST_GAPS:
+                raise ValueError
+            gap, root = self._next_gap(lines, root, deadline)
+            lines = filled(lines, gap)
+            self.gaps.append(gap)
+        self.data = b"\n".join(lines)
+        self.lines = self.data.split(b"\n")
+        return root
+
+    def _next_gap(self, lines: list[bytes], root: Node, deadline: float) -> tuple[Gap, Node]:
+        """The smallest gap that leaves no error, or else none before it and in it."""
+        error = next(_errors(root))
+        partly: tuple[Gap, Node] | None = None
+        for gap in candidates(lines, error.start_point.row, error.end_point.row):
+            without = _parsed(b"\n".join(filled(lines, gap)), deadline)
+            if not stands_alone(without, gap):
+                continue
+            if not without.has_error:
+                return gap, without
+            if partly is None and next(_errors(without)).start_point.row > gap.last:
+                partly = gap, without
+        if partly is None:
+            raise ValueError
+        return partly
 
     def _refuse_deep_nesting(self, start: Place) -> None:
         depth = 0
@@ -131,10 +174,9 @@ class Source:
             if depth > MOST_BRACKETS:
                 raise self.problem(start, f"more than {MOST_BRACKETS} brackets are open at once")
 
-    def _refuse_long_pipes(self, start: Place) -> None:
-        for line in re.split(rb"(?<=[^|\s])[ \t]*\n", self.data):
-            if line.count(b"|") > MOST_PIPES:
-                raise self.problem(start, f"more than {MOST_PIPES} pipes in one command")
+    def _refuse_many_pipes(self, start: Place) -> None:
+        if self.data.count(b"|") > MOST_PIPES:
+            raise self.problem(start, f"more than {MOST_PIPES} pipes in one script")
 
     def _syntax_problem(self, root: Node) -> FileProblem:
         node = next(_errors(root))
@@ -151,6 +193,20 @@ class Source:
         if written[:1] in {'"', "'"} and written.count(written[0]) % 2:
             return self.problem(place, f"the quote {written[0]} is never closed")
         return self.problem(place, f"this is not understood as shell: {written}")
+
+
+def _parsed(data: bytes, deadline: float) -> Node:
+    """The tree of a text. Raises ValueError after the deadline."""
+    Parser(Language(language())).parse(
+        lambda offset, _: data[offset : offset + _CHUNK],
+        progress_callback=lambda *_: time.monotonic() > deadline,
+    )
+    return Parser(Language(language())).parse(data).root_node  # whose nodes know their text
+
+
+def _without_inline_comments(data: bytes) -> bytes:
+    """Blanks for words such as `# this`, a comment between two others that expands to nothing."""
+    return re.sub(rb"(?<=[ \t])`#[^`\n]*`(?=[ \t\n])", lambda found: b" " * len(found[0]), data)
 
 
 def text_of(node: Node) -> str:

@@ -178,9 +178,13 @@ class Variables:
     exports: set[str] = field(default_factory=set)
     inherited: int = 0
     work: int = 0
+    doubted: dict[str, Piece] = field(default_factory=dict)
+    """What a statement that is not understood may assign, each with the reason."""
 
     def get(self, name: str) -> Value | None:
         """What the script has put there; None if nothing."""
+        if name in self.doubted:
+            return Value(((self.doubted[name],),))
         for level in range(len(self.scopes) - 1, -1, -1):
             if (value := self.scopes[level].get(name)) is not None:
                 return value if level >= self.inherited or value.exported else None

@@ -25,6 +25,8 @@ from parsolve.solver.files.shell.values import (
 _ALL = ("@", "*")
 _ANSI_C = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b"}
 
+_BRACES = re.compile(r"(?<![$\\])\{[^{}\s]*(,|\.\.)[^{}\s]*\}")
+
 Pieces = list[Piece | None]
 
 
@@ -57,6 +59,8 @@ class Words:
 
     def _pieces(self, node: Node, *, quoted: bool = False) -> Pieces:
         match node.type:
+            case "word" | "concatenation" if _BRACES.search(_unquoted(node)):
+                return self._unknown(node, "has several words in braces")
             case (
                 "word" | "number" | "variable_name" | "extglob_pattern" | "regex" | "test_operator"
             ):
@@ -134,6 +138,27 @@ class Words:
             text = line[:-1] if continued else line
             pieces.append(Piece(re.sub(r'\\([$`"\\])', r"\1", text), place, quoted=True))
         return pieces
+
+    def document(self, body: Node, *, literal: bool) -> list[Piece]:
+        """The text of a here-document, in which expansions count unless it is ``literal``."""
+        if literal or not body.named_children:
+            pieces = self._lines(body, text_of(body), 0)
+        else:
+            pieces = []
+            end = body.start_byte
+            for child in [*body.named_children, None]:
+                if child is not None and child.type == "heredoc_content":
+                    continue
+                raw = self.source.data[end : body.end_byte if child is None else child.start_byte]
+                place = self.source.place(body if child is None else child)
+                text = re.sub(r"\\([$`\\])", r"\1", raw.decode(errors="replace"))
+                pieces.append(Piece(text, place, quoted=True))
+                if child is not None:
+                    pieces += self._pieces(child, quoted=True)
+                    end = child.end_byte
+        kept = [piece for piece in pieces if piece is not None]
+        self.variables.spend(sum(1 + len(p.text) for p in kept), self.source.place(body))
+        return kept
 
     def _concatenation(self, node: Node, *, quoted: bool) -> Pieces:
         pieces: Pieces = []
@@ -227,7 +252,10 @@ class Words:
 
     def _spread(self, node: Node, value: Value, index: str, *, quoted: bool) -> Pieces:
         if not index:
-            return [replace(piece, quoted=quoted) for piece in self._first(value)]
+            text = self._first(value)
+            if not quoted and self._splits_otherwise(text):
+                return self._unknown(node, "splits at what IFS says")
+            return [replace(piece, quoted=quoted) for piece in text]
         pieces: Pieces = []
         for i, item in enumerate(value.items):
             if i and index == "*" and quoted:
@@ -238,6 +266,17 @@ class Words:
             if quoted and not item:
                 pieces.append(self._literal(node, ""))
         return pieces
+
+    def _splits_otherwise(self, text: Text) -> bool:
+        """Whether the script has set IFS to other than white space, and the text has what splits.
+
+        An IFS that is not known is one that the script restores.
+        """
+        found = self.variables.get("IFS")
+        ifs = self._first(found) if found is not None else ()
+        if not ifs or why(ifs) or shown(ifs) == " \t\n":
+            return False
+        return not set(shown(text)).isdisjoint({*shown(ifs), *" \t\n"})
 
     def _element(self, node: Node, count: str, name: str, index: str, *, quoted: bool) -> Pieces:
         place = self.source.place(node)
@@ -302,6 +341,14 @@ class Words:
                 inner = [p and replace(p, quoted=quoted) for p in inner]
             pieces += inner
         return pieces
+
+
+def _unquoted(node: Node) -> str:
+    """A word as it is written, with x for what is quoted or expanded in it."""
+    if node.type == "word":
+        return text_of(node)
+    plain = ("word", "number", "brace_expression", "{", "}", ",")
+    return "".join(text_of(c) if c.type in plain else "x" for c in node.children)
 
 
 def _ansi_c(text: str) -> str:
