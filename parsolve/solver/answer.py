@@ -843,7 +843,8 @@ class Advice:
     ``anti_patterns`` what even it does, ``lighter`` the change to what sends least of everything on
     the ladder that fits; where nothing fits, ``memory`` is the least, and ``enough`` the fewest
     GPUs, among doublings of the world, with which something fits. ``current`` is there where any of
-    the ladder's fields was stated.
+    the ladder's fields was stated. ``file`` is what a file was read as, if one was; ``edits`` are
+    what to change in it, absent if it has no key for that.
     """
 
     profile: str
@@ -862,6 +863,8 @@ class Advice:
     checks: tuple[AdviceCheck, ...] = ()
     certificate: Certificate
     warnings: tuple[Caution, ...] = ()
+    file: FileVerdict | None = None
+    edits: tuple[FileEdit, ...] | None = None
     answer: Literal["advice"] = "advice"
 
 
