@@ -218,7 +218,7 @@ def _show_change(screen: Screen, answer: Advice) -> None:
         )
         screen.entry("change", words)
     before = answer.current.numbers.get(BATCH)
-    after = answer.advised.derived.get(BATCH)
+    after = answer.global_batch
     if None not in {before, after} and before != after:
         screen.entry(
             "batch", f"{BATCH} {before} -> {after}: adapt what is accumulated, or the learning rate"
