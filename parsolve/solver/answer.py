@@ -841,10 +841,11 @@ class Advice:
     ``nothing-fits``. ``order`` says what simplest means, ``config`` what was stated. ``advised`` is
     the configuration, ``settings`` what of it is on the ladder, ``memory`` its account,
     ``global_batch`` the samples of its step, ``anti_patterns`` what even it does, ``lighter`` the
-    change to what sends least per sample of everything on the ladder that fits; where nothing fits, ``memory`` is the least, and ``enough`` the fewest
-    GPUs, among doublings of the world, with which something fits. ``current`` is there where any of
-    the ladder's fields was stated. ``file`` is what a file was read as, if one was; ``edits`` are
-    what to change in it, absent if it has no key for that.
+    change to what sends least per sample of everything on the ladder that fits; where nothing fits,
+    ``memory`` is the least, and ``enough`` the fewest GPUs, among doublings of the world, with
+    which something fits. ``current`` is there where any of the ladder's fields was stated. ``file``
+    is what a file was read as, if one was; ``edits`` are what to change in it, absent if it has no
+    key for that.
     """
 
     profile: str
