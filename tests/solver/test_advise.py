@@ -566,6 +566,38 @@ def batch(config: Config) -> int:
     return found
 
 
+@pytest.mark.parametrize(("name", "width"), [("generic", 2), ("megatron", 4)])
+def test_sharded_gradients_are_reduced_for_every_micro_batch(name: str, width: int) -> None:
+    """Whole ones wait for the last: ZeRO-1 sends the same, however many are accumulated."""
+    profile, ladder = PROFILES[name], LADDERS[name]
+    facts = {"world_size": 8, LENGTH[name]: 4096, "micro_batch": 1}
+    sent = {
+        (rung.name, samples): total_sent(
+            profile.config(
+                with_facts(
+                    profile,
+                    {
+                        **facts,
+                        **{knob.name: value for knob, value in rung.sets},
+                        "requested_global_batch": samples,
+                    },
+                    "llama-3-8b",
+                )
+            )
+        )
+        for rung in ladder.rungs[:2]
+        for samples in (8, 32)
+    }
+    assert sent["ZeRO-1", 8] == sent["ZeRO-1", 32] == sent["ZeRO-2", 8]
+    gradients = width * 8_030_261_248
+    assert sent["ZeRO-2", 32] - sent["ZeRO-2", 8] == pytest.approx(3 * gradients * 7 / 8, rel=1e-6)
+
+
+def total_sent(config: Config) -> int:
+    found: int = config.profile.filled(config.values)["comm_volume_dp"]
+    return found
+
+
 def test_what_sends_least_is_what_brute_force_finds() -> None:
     profile = PROFILES["generic"]
     given: dict[str, Any] = {"world_size": 16, "seq_length": 16384}
