@@ -101,7 +101,7 @@ ROWS = (
         shape={"tp_size": 2},
         ranges={"tp_size": (2, 4)},
         why="as it stands it does not fit; states sharded over 16 ranks do, and send more, since "
-        "sharded gradients are reduced for every micro-batch: where the network bounds a step, take "
+        "sharded gradients are reduced for every micro-batch: where the network bounds it, take "
         "the answer's `lighter`",
     ),
     Row(
