@@ -650,6 +650,17 @@ def test_out_of_memory_says_what_takes_it_and_the_cheapest_cure() -> None:
     assert first.rung == "ZeRO-3"
 
 
+def test_out_of_memory_where_nothing_fits_and_a_size_follows_another() -> None:
+    """Expert TP is unset, which means the size of TP."""
+    answer = advised(
+        profile="megatron", model="qwen3-235b-a22b", gpu="h200", seq_len=1, world_size=12,
+        symptom="oom",
+    )  # fmt: skip
+    assert answer.status == "nothing-fits"
+    assert answer.diagnosis is not None
+    assert answer.diagnosis.of == "current"
+
+
 def test_a_refused_configuration_is_to_be_mended_first() -> None:
     """Nothing else is tried from it."""
     answer = advised(

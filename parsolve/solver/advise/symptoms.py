@@ -200,7 +200,8 @@ def _higher(climb: Climb, config: Config, rung: Rung, symptom: Symptom) -> Itera
             return
         changes = [settings]
     else:
-        size: int = config[rung.size.name]
+        # one that follows from another is unset
+        size: int = known(config).get(rung.size.name, config[rung.size.name]) or 1
         changes = [
             {**settings, rung.size.name: larger}
             for larger in domain(config.profile, rung.size.name, config[config.profile.world])
