@@ -10,7 +10,15 @@ from parsolve.cli.launching import launch, show_launch
 from parsolve.cli.ranking import amount as plain_amount
 from parsolve.cli.screen import NO, OPEN, YES, Screen
 from parsolve.cli.verdicts import show_cautions, show_model
-from parsolve.cli.wording import certificate_words, cluster, gpus, option, usage_words
+from parsolve.cli.wording import (
+    certificate_words,
+    cluster,
+    gpus,
+    option,
+    speaking,
+    together,
+    usage_words,
+)
 from parsolve.constraints import PROFILES
 from parsolve.constraints.fields import gib
 from parsolve.constraints.profile import Profile
@@ -42,6 +50,18 @@ COST = 4
 
 
 def show_advice(screen: Screen, answer: Advice) -> None:
+    """What was read, and the advice in the words of the file that it was read from."""
+    if answer.file is None:
+        _show(screen, answer)
+        return
+    from parsolve.cli.files import show_read, vocabulary  # noqa: PLC0415  (few ask about a file)
+
+    show_read(screen, answer.file)
+    with speaking(*vocabulary(answer.file)):
+        _show(screen, answer)
+
+
+def _show(screen: Screen, answer: Advice) -> None:
     """The climb, the configuration that it ends in, and what to do with it."""
     profile = PROFILES[answer.profile]
     word, style = HEADS[answer.status]
@@ -51,6 +71,7 @@ def show_advice(screen: Screen, answer: Advice) -> None:
     screen.line()
     if answer.current is not None:
         _show_current(screen, profile, answer.current)
+    _show_change(screen, answer)
     if answer.diagnosis is not None:
         _show_diagnosis(screen, profile, answer.diagnosis)
     if answer.advised is not None:
@@ -61,9 +82,7 @@ def show_advice(screen: Screen, answer: Advice) -> None:
         screen.entry("memory", f"{least}{usage_words(answer.memory)}")
     _show_patterns(screen, profile, "beware", answer.anti_patterns)
     if answer.lighter is not None:
-        screen.entry(
-            "lighter", f"sends least of all that fits: {_move(profile, answer.lighter, {})}"
-        )
+        screen.entry("lighter", _lighter(profile, answer, answer.lighter))
     if answer.advised is not None:
         show_launch(screen, "flags", profile, answer.advised, answer.warnings)
     for check in answer.checks:
@@ -76,7 +95,7 @@ def show_advice(screen: Screen, answer: Advice) -> None:
 
 def settings_words(profile: Profile, settings: Mapping[str, Any]) -> str:
     """Fields and their values as options."""
-    return " ".join(option(profile.field_of[name], value) for name, value in settings.items())
+    return together(option(profile.field_of[name], value) for name, value in settings.items())
 
 
 def amount(profile: Profile, name: str, value: object) -> str:
@@ -117,7 +136,7 @@ def _show_rungs(screen: Screen, profile: Profile, rungs: Iterable[LadderRung]) -
         names = ", ".join(rung.rung for rung in together)
         first = together[0]
         if len(names) > NAME:
-            screen.line(f"  {names}")
+            screen.paragraph(names, 2)
             names = ""
         if first.memory is None:
             screen.entry(names, f"{WORDS[state]:<9} {why}", NAME)
@@ -138,13 +157,32 @@ NAME = 19
 
 def _move(profile: Profile, move: Move, now: Mapping[str, Any]) -> str:
     """The change, and the numbers that it changes."""
+    rung = f"{move.rung}: " if move.rung else ""
+    return f"{rung}{settings_words(profile, move.change)} ({_beside(profile, move, now)})"
+
+
+def _beside(profile: Profile, move: Move, now: Mapping[str, Any]) -> str:
+    """The memory after a change, and the numbers that it changes."""
     total = "" if profile.account is None else profile.account.total.name
     changed = {n: v for n, v in move.numbers.items() if n != total and now.get(n) != v}
     beside = _amounts(profile, changed, now)
     fits = {"over": "too big: ", "near": "near the limit: ", "fits": ""}[move.state]
-    words = f"{fits}{gib(move.memory)}{', ' if beside else ''}{beside}"
-    rung = f"{move.rung}: " if move.rung else ""
-    return f"{rung}{settings_words(profile, move.change)} ({words})"
+    return f"{fits}{gib(move.memory)}{', ' if beside else ''}{beside}"
+
+
+def _lighter(profile: Profile, answer: Advice, move: Move) -> str:
+    """Said like the advice: as what it has of the ladder, not as a change."""
+    assert profile.ladder is not None  # noqa: S101  (it gave the advice)
+    start = profile.ladder.start
+    settings = {
+        name: value
+        for name, value in {**(answer.settings or {}), **move.change}.items()
+        if value != start.get(name)
+    }
+    return (
+        "sends least per sample of all that fits: "
+        f"{settings_words(profile, settings) or 'every rung off'} ({_beside(profile, move, {})})"
+    )
 
 
 def _show_patterns(
@@ -165,6 +203,29 @@ def _show_current(screen: Screen, profile: Profile, current: Standing) -> None:
     _show_patterns(screen, profile, "costly", current.anti_patterns)
     for move in current.needless:
         screen.entry("needless", f"it still fits with {_move(profile, move, current.numbers)}")
+
+
+def _show_change(screen: Screen, answer: Advice) -> None:
+    """What to change in the file, and what that does to the samples of a step."""
+    if answer.advised is None or answer.current is None:
+        return
+    if answer.file is not None:
+        from parsolve.cli.moving import NO_KEY, edits_words  # noqa: PLC0415  (few have a file)
+
+        script = answer.file.syntax == "script"
+        words = (
+            NO_KEY if answer.edits is None else "; ".join(edits_words(answer.edits, script=script))
+        )
+        screen.entry("change", words)
+    before = answer.current.numbers.get(BATCH)
+    after = answer.global_batch
+    if None not in {before, after} and before != after:
+        screen.entry(
+            "batch", f"{BATCH} {before} -> {after}: adapt what is accumulated, or the learning rate"
+        )
+
+
+BATCH = "global_batch"
 
 
 def _show_diagnosis(screen: Screen, profile: Profile, found: Diagnosis) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -220,7 +221,14 @@ def command(
     built: Any = typer.main.get_command(single)
     built.profile = profile
     built.fields = getattr(run, "fields", ())
+    for parameter in built.params:
+        if parameter.param_type_name == "argument":  # as it is written, required or not
+            parameter.make_metavar = partial(_as_written, parameter.metavar)
     return built
+
+
+def _as_written(metavar: str, *_: object, **__: object) -> str:
+    return metavar
 
 
 def _version(value: bool) -> None:

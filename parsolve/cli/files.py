@@ -78,10 +78,7 @@ def _show_file(screen: Screen, verdict: FileVerdict) -> None:
             show_settings(screen, verdict)
         show_ignored(screen, verdict)
         return
-    screen.line(f"{name_of(verdict)}: {format_of(verdict).title}", "bold")
-    show_judge(screen, verdict)
-    show_settings(screen, verdict)
-    show_ignored(screen, verdict)
+    show_read(screen, verdict)
     with speaking(*vocabulary(verdict)):
         match verdict.detail:
             case Accepted() as accepted:
@@ -90,6 +87,14 @@ def _show_file(screen: Screen, verdict: FileVerdict) -> None:
                 show_rejected(screen, rejected, rule_lines(verdict))
             case None:
                 pass
+
+
+def show_read(screen: Screen, verdict: FileVerdict) -> None:
+    """Which file it is, what was read from it, and what was not."""
+    screen.line(f"{name_of(verdict)}: {format_of(verdict).title}", "bold")
+    show_judge(screen, verdict)
+    show_settings(screen, verdict)
+    show_ignored(screen, verdict)
 
 
 def show_judge(screen: Screen, verdict: FileVerdict) -> None:

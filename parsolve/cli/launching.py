@@ -102,7 +102,13 @@ def launch_line(
 
 
 def launch(profile: Profile, config: Mapping[str, Any], derived: Mapping[str, Any]) -> str:
-    """The launch line with the framework's own arguments, and what it cannot say."""
+    """The launch line with the framework's own arguments, and what it cannot say.
+
+    Or that there is none, where the world is no whole number of nodes.
+    """
+    world, node = config[profile.world], derived.get(profile.node)
+    if node and world % node:
+        return f"none: {world} GPUs are no whole number of nodes of {node}"
     words = launch_words(profile, config)
     line = launch_line(profile, config, derived, "".join(words.arguments))
     has_arguments = any(field.launch for field in profile.fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Any
 
@@ -19,6 +20,7 @@ def spell_out(profile: Profile, parameters: list[Any]) -> None:
     """
     known = switches(profile)
     for parameter in parameters:
+        _name_value(parameter)
         default = stated_default(parameter)
         if default:
             tail = escape(f"[default: {default}]")
@@ -28,6 +30,35 @@ def spell_out(profile: Profile, parameters: list[Any]) -> None:
             on = known[parameter.name]
             parameter.opts = parameter.secondary_opts if on else parameter.opts
             parameter.secondary_opts = []
+
+
+def _name_value(parameter: Any) -> None:  # noqa: ANN401  (typer's own)
+    """Say what to write for a value in one word, and list many choices in the sentence."""
+    choices = [str(getattr(each, "value", each)) for each in getattr(parameter.type, "choices", ())]
+    if parameter.param_type_name == "argument":
+        parameter.metavar = re.sub(r"[\[\].]", "", parameter.metavar)
+        parameter.type = _Unsaid()
+    elif choices:
+        together = "|".join(choices)
+        if len(together) <= WIDEST:
+            parameter.metavar = together
+        else:
+            parameter.metavar = "NAME"
+            parameter.help = f"{parameter.help} One of {', '.join(choices)}."
+        parameter.type = _Unsaid()
+    elif hasattr(parameter.type, "min"):
+        parameter.type = _Unsaid()
+
+
+WIDEST = 24
+"""Columns that choices take beside an option; more are told in its help."""
+
+
+class _Unsaid:
+    """A type of which help says nothing beside the value's name."""
+
+    def get_metavar(self, **_: object) -> str:
+        return ""
 
 
 def stated_default(parameter: Any) -> str:  # noqa: ANN401  (typer's own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from parsolve.cli.differing import arrow, show_changes, value_text, verdict_words
@@ -81,10 +81,7 @@ def _as_it_is(answer: Moves) -> str:
 def _change(answer: Moves, move: Way) -> Iterator[str]:
     """What to change, in the words of the file or as options."""
     if move.edits is not None:
-        for edit in move.edits:
-            yield _edit(edit, script=answer.unchanged.syntax == "script")
-        if not move.edits:
-            yield "nothing"
+        yield from edits_words(move.edits, script=answer.unchanged.syntax == "script")
         return
     profile = PROFILES[answer.profile]
     for name, value in move.change.items():
@@ -95,7 +92,15 @@ def _change(answer: Moves, move: Way) -> Iterator[str]:
     if not move.change:
         yield "nothing"
     elif answer.unchanged.format is not None:
-        yield "such a file has no key for all of that: change it by hand"
+        yield NO_KEY
+
+
+NO_KEY = "such a file has no key for all of that: change it by hand"
+
+
+def edits_words(edits: Iterable[FileEdit], *, script: bool) -> list[str]:
+    """Changes of a file in its own words."""
+    return [_edit(edit, script=script) for edit in edits] or ["nothing"]
 
 
 def _edit(edit: FileEdit, *, script: bool) -> str:

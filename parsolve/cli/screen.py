@@ -54,6 +54,11 @@ class Screen:
         for line in rest:
             self.line(line)
 
+    def paragraph(self, text: str, indent: int) -> None:
+        """Text without a label."""
+        for line in self._wrapped(text, " " * indent, " " * indent):
+            self.line(line)
+
     def entry(self, label: str, text: str, wide: int = LABEL) -> None:
         """A labelled paragraph, indented; labels take so many columns."""
         first = f"  {label:<{wide}} "

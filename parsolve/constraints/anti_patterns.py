@@ -141,7 +141,7 @@ def anti_patterns(of: Shape) -> tuple[AntiPattern, ...]:
             reason="Sequences are split though they are short: attention exchanges keys and "
             "values for activations that were small.",
             instead="Leave context parallelism at one; recompute activations first.",
-            source=LADDER,
+            source=GUIDE,
             numbers=("comm_volume_cp",),
         ),
     ]

@@ -118,9 +118,10 @@ class Turn:
 class Symptom:
     """What hurts, the quantity that measures it, and what to turn.
 
-    The measure should fall, or rise where ``rises``. ``shows`` are quantities to look at beside
-    it. ``turns`` come first, then rungs climbed (``climbs``) or stepped down from (``descends``).
-    With ``sweeps``, the whole ladder is searched for the best measure of everything that fits.
+    The measure should fall, or rise where ``rises``; with ``per`` it is compared per one of that
+    quantity, which is among ``shows``: quantities to look at beside it. ``turns`` come first, then
+    rungs climbed (``climbs``) or stepped down from (``descends``). With ``sweeps``, the whole
+    ladder is searched for the best measure of everything that fits.
     Where ``absent`` holds there is nothing to relieve, as ``otherwise`` says.
     """
 
@@ -130,6 +131,7 @@ class Symptom:
     absent: Formula
     otherwise: str
     rises: bool = False
+    per: str = ""
     shows: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
     climbs: bool = False

@@ -42,7 +42,12 @@ def symptoms(
             measure="comm_volume",
             absent=NEVER,
             otherwise="",
-            shows=(*(f"comm_volume_{axis}" for axis in ("dp", "tp", "pp", "ep", "cp")), "bubble"),
+            per="global_batch",
+            shows=(
+                *(f"comm_volume_{axis}" for axis in ("dp", "tp", "pp", "ep", "cp")),
+                "bubble",
+                "global_batch",
+            ),
             turns=(*traffic, *micro_batch),
             descends=True,
             sweeps=True,

@@ -191,7 +191,7 @@ def _move(recipe: Told, config: Config, change: Mapping[str, object], samples: i
         global_batch=count,
         off=None if samples is None or count is None else abs(count - samples),
         unit=unit_of(changed),
-        edits=_file_edits(recipe, changed, dict(ordered)),
+        edits=file_edits(recipe, changed, dict(ordered)),
         detail=verdict,
     )
 
@@ -255,10 +255,10 @@ def _intended(recipe: Told, config: Config, move_: Mapping[str, Any]) -> dict[st
     }
 
 
-def _file_edits(
+def file_edits(
     recipe: Told, config: Config, change: Mapping[str, Any]
 ) -> tuple[FileEdit, ...] | None:
-    """What to change in the recipe's file, None where there is none or it has no key for it."""
+    """What to change in the file of a recipe, None where there is none or it has no key for it."""
     if not recipe.is_file:
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import jsonschema
@@ -96,6 +97,130 @@ class TestText:
         out = cli(*EXAMPLE, *shape, columns=80).out
         assert max(map(len, out.splitlines())) <= 80
 
+    @pytest.mark.parametrize("world", ["9973", "12"])
+    def test_a_long_list_of_rungs_fits_a_terminal(self, world: str) -> None:
+        out = cli(
+            "advise", "--profile", "megatron", "--model", "qwen3-30b-a3b", "--gpu", "gb200",
+            "--gpu-memory", "1TiB", "--seq-len", "128", "--world", world, columns=80,
+        ).out  # fmt: skip
+        assert max(map(len, out.splitlines())) <= 80
+        whole = "none: 9973 GPUs are no whole number of nodes of 4" in out
+        assert whole == (world == "9973"), "a launch line starts every GPU or is none"
+
+    def test_what_is_lighter_is_told_as_the_advice_is(self) -> None:
+        """What it has of the ladder, without what it takes back of the advice."""
+        out = cli(
+            "advise", "--profile", "megatron", "--model", "llama-3.1-70b", "--gpu", "h100",
+            "--seq-len", "4096", "--world", "64", "--global-batch", "512",
+        ).out  # fmt: skip
+        (lighter,) = re.findall(r"^  lighter +(.*)", out, re.MULTILINE)
+        assert lighter.startswith("sends least per sample of all that fits: --distributed-opt")
+        assert " --pp " in lighter
+        assert "--no-" not in lighter
+        assert "torch_dist" not in lighter
+
+
+SCRIPT = """\
+#!/bin/bash
+torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py \\
+  --tensor-model-parallel-size 4 --sequence-parallel --context-parallel-size 2 \\
+  --seq-length 4096 --micro-batch-size 1 --global-batch-size 64 --num-layers 32 \\
+  --use-distributed-optimizer --log-interval 1
+"""
+RECIPE = """\
+# an SFT run
+model_name_or_path: Qwen/Qwen3-30B-A3B
+expert_parallel_size: 8
+per_device_train_batch_size: 1
+max_length: 16384
+learning_rate: 1.0e-5
+"""
+
+
+class TestFile:
+    @pytest.fixture
+    def recipe(self, tmp_path: Path) -> str:
+        path = tmp_path / "sft.yaml"
+        path.write_text(RECIPE, encoding="utf-8")
+        return str(path)
+
+    @pytest.fixture
+    def script(self, tmp_path: Path) -> str:
+        path = tmp_path / "run.sh"
+        path.write_text(SCRIPT, encoding="utf-8")
+        return str(path)
+
+    def test_the_advice_is_in_the_words_of_the_file(self, recipe: str) -> None:
+        done = cli("advise", recipe, "--gpu", "h100", "--world", "16")
+        assert (done.code, done.err) == (0, "")
+        assert "  read       model_name_or_path Qwen/Qwen3-30B-A3B (2), expert_" in done.out
+        assert "  ignored    learning_rate (6): no rule asks for them" in done.out
+        assert (
+            "advice  [halo] fsdp_reshard_after_forward: true, gradient_checkpointing: true is the "
+            "simplest" in done.out
+        )
+        assert "  current    expert_parallel_size: 8\n" in done.out
+        assert (
+            "  change     add fsdp_reshard_after_forward true; add gradient_checkpointing true; "
+            "expert_parallel_size 8 -> 1 (line 3)" in done.out
+        )
+
+    def test_a_script_says_the_cluster_and_options_replace_what_it_says(self, script: str) -> None:
+        told = ("advise", script, "--gpu", "h100", "--model", "llama-3.1-8b")
+        out = cli(*told).out
+        assert "  current    --tensor-model-parallel-size 4 --context-parallel-size 2" in out
+        assert "cp-without-long-sequences" in out
+        assert "--context-parallel-size 2 -> 1 (line 3)" in out
+        assert "  cluster    32 GPUs of 79.65 GiB, 4 nodes of 8" in out
+        replaced = cli(*told, "--cp", "1", "--nnodes", "2")
+        assert "cp-without-long-sequences" not in replaced.out
+        assert "  cluster    16 GPUs of 79.65 GiB, 2 nodes of 8" in replaced.out
+
+    def test_the_same_said_by_options_is_the_same_advice(self, recipe: str) -> None:
+        file = data("advise", recipe, "--gpu", "h100", "--world", "16")
+        options = data(*MODEL, "--world", "16", "--ep", "8", "--micro-batch", "1",
+                       "--max-length", "16384")  # fmt: skip
+        assert file.pop("file")["ignored"]
+        assert [edit["key"] for edit in file.pop("edits")][-1] == "expert_parallel_size"
+        for answer in (file, options):
+            answer["certificate"].pop("seconds")
+        assert file == options
+
+    def test_a_file_without_any_rung_is_a_configuration_too(self, tmp_path: Path) -> None:
+        path = tmp_path / "plain.yaml"
+        path.write_text("model_name_or_path: meta-llama/Meta-Llama-3-8B\nmax_length: 4096\n"
+                        "dataloader_num_workers: 2\n", encoding="utf-8")  # fmt: skip
+        out = cli("advise", str(path), "--gpu", "h100", "--world", "8").out
+        assert "  current    every rung off\n" in out
+        assert "  change     nothing\n" in out
+
+    def test_a_change_of_the_batch_is_told(self, tmp_path: Path) -> None:
+        path = tmp_path / "cp.yaml"
+        path.write_text(RECIPE.replace("expert_parallel_size: 8", "context_parallel_size: 4"),
+                        encoding="utf-8")  # fmt: skip
+        out = cli("advise", str(path), "--gpu", "h100", "--world", "16").out
+        assert "  batch      global_batch 4 -> 16: adapt" in out
+
+    def test_layers_alone_are_no_size_of_a_model(self, script: str) -> None:
+        """Without a model nothing fits or not: its weights are not known."""
+        for name in ("advise", "check"):
+            done = cli(name, script, "--gpu", "h100")
+            assert done.code == 2
+            assert "the model's size is missing" in done.out + done.err
+
+    def test_a_framework_without_a_ladder_says_so_first(self, tmp_path: Path) -> None:
+        path = tmp_path / "accelerate.yaml"
+        path.write_text("distributed_type: MULTI_GPU\nnum_processes: 8\nmixed_precision: bf16\n")
+        done = cli("advise", str(path), "--gpu", "h100", "--world", "8")
+        assert done.code == 2
+        assert "has no ladder" in done.err
+
+    def test_lines_fit_a_terminal(self, recipe: str, script: str) -> None:
+        for told in ((recipe, "--world", "16"), (script, "--model", "llama-3.1-8b")):
+            out = cli("advise", *told, "--gpu", "h100", "--symptom", "oom", columns=80).out
+            assert max(len(line) for line in out.splitlines() if ".sh:" not in line
+                       and ".yaml:" not in line) <= 80  # fmt: skip
+
 
 class TestJson:
     def test_every_status_has_its_shape_and_exit_code(self) -> None:
@@ -142,6 +267,9 @@ class TestMisuse:
         ("arguments", "says"),
         [
             (("advise", "--world", "8", "--model", "llama-3-8b"), "give --gpu or --gpu-memory"),
+            (MODEL, "give the world size, or a FILE that says it"),
+            ((*MODEL, "--world", "8", "--nnodes", "3"), "not the same number on each of 3 nodes"),
+            (("advise", "no.yaml", "--world", "8"), "no.yaml: cannot be read"),
             (("advise", "--world", "8", "--gpu", "h100"), "give --model"),
             ((*MODEL, "--world", "8,16"), "advise takes one world"),
             ((*MODEL, "--world", "8", "--profile", "accelerate"), "has no ladder"),

@@ -59,6 +59,22 @@ def test_every_option_has_a_panel_a_value_and_a_default(name: str, profile: str)
             assert parameter.metavar or is_switch or is_choice, parameter.name
 
 
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_value_has_one_plain_name(name: str) -> None:
+    """No type beside it, no range, no braces; choices are cut nowhere."""
+    out = cli(name, "--help", columns=80).out
+    assert not re.search(r"<[a-z|]+|\[x[<>]|\{[A-Z]", out)
+    assert not re.search(r"\|\s*│$", out, re.MULTILINE)
+
+
+def test_many_choices_are_listed_in_the_sentence() -> None:
+    words = cli("advise", "--help", columns=80).words
+    assert "NAME" in words
+    assert "One of oom, slow, bubbles, long-context, imbalance. [default: none]" in words
+    assert "--format text|json How to write" in words
+    assert "Usage: parsolve diff [OPTIONS] A B" in cli("diff", "--help", columns=80).words
+
+
 @pytest.mark.parametrize(
     ("profile", "field"), NUMBERS, ids=[f"{name}-{field.flag}" for name, field in NUMBERS]
 )

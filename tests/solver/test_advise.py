@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -489,6 +490,24 @@ def test_how_a_stated_axis_is_used_does_not_bind_the_climb() -> None:
     assert answer.checks == plain.checks
 
 
+@pytest.mark.parametrize("name", LADDERS)
+def test_an_axis_that_the_model_has_not_is_part_of_what_was_stated(name: str) -> None:
+    """And of no advice: on a dense model EP is refused, named, and left out."""
+    answer = advised(
+        profile=name,
+        model="llama-3-8b",
+        gpu="h200",
+        world_size=8,
+        ep_size=2,
+        **{LENGTH[name]: 4096},
+    )
+    assert answer.current is not None
+    assert answer.current.config["ep_size"] == 2
+    assert [found.pattern for found in answer.current.anti_patterns] == ["ep-without-experts"]
+    assert answer.advised is not None
+    assert answer.advised.config["ep_size"] == 1
+
+
 def test_nothing_stated_is_no_current_configuration() -> None:
     answer = advised(model="llama-3-8b", gpu="h100", seq_len=4096, world_size=8)
     assert answer.current is None
@@ -529,10 +548,54 @@ def test_every_move_relieves_the_symptom(name: str, symptom: SymptomName) -> Non
         changed = config.replaced({**move.change, "gpu_memory": None})
         assert changed.accepted(), move.change
         assert total(changed) == move.memory
-        then = {**profile.filled(changed.values), **profile.derive(changed.values)}[found.measure]
+        after = {**profile.filled(changed.values), **profile.derive(changed.values)}
+        then = after[found.measure]
         assert move.numbers[found.measure] == then
-        assert then > now if data.rises else then < now, move.change
+        if data.per:  # the same work: a smaller batch has less of everything
+            then, now_ = then * known[data.per], now * after[data.per]
+        else:
+            now_ = now
+        assert then > now_ if data.rises else then < now_, move.change
         assert data.climbs or move.state != "over" or move.memory <= total(config)
+
+
+def batch(config: Config) -> int:
+    """Samples of a step."""
+    known = {**config.profile.filled(config.values), **config.profile.derive(config.values)}
+    found: int = known["global_batch"]
+    return found
+
+
+@pytest.mark.parametrize(("name", "width"), [("generic", 2), ("megatron", 4)])
+def test_sharded_gradients_are_reduced_for_every_micro_batch(name: str, width: int) -> None:
+    """Whole ones wait for the last: ZeRO-1 sends the same, however many are accumulated."""
+    profile, ladder = PROFILES[name], LADDERS[name]
+    facts = {"world_size": 8, LENGTH[name]: 4096, "micro_batch": 1}
+    sent = {
+        (rung.name, samples): total_sent(
+            profile.config(
+                with_facts(
+                    profile,
+                    {
+                        **facts,
+                        **{knob.name: value for knob, value in rung.sets},
+                        "requested_global_batch": samples,
+                    },
+                    "llama-3-8b",
+                )
+            )
+        )
+        for rung in ladder.rungs[:2]
+        for samples in (8, 32)
+    }
+    assert sent["ZeRO-1", 8] == sent["ZeRO-1", 32] == sent["ZeRO-2", 8]
+    gradients = width * 8_030_261_248
+    assert sent["ZeRO-2", 32] - sent["ZeRO-2", 8] == pytest.approx(3 * gradients * 7 / 8, rel=1e-6)
+
+
+def total_sent(config: Config) -> int:
+    found: int = config.profile.filled(config.values)["comm_volume_dp"]
+    return found
 
 
 def test_what_sends_least_is_what_brute_force_finds() -> None:
@@ -541,7 +604,7 @@ def test_what_sends_least_is_what_brute_force_finds() -> None:
     facts = with_facts(profile, given, "qwen3-30b-a3b", "h100", [16], needs_size=True)
     limit = profile.config(facts)["gpu_memory"]
     sent = min(
-        profile.filled(config.values)["comm_volume"]
+        Fraction(profile.filled(config.values)["comm_volume"], batch(config))
         for _, config in everything(profile, facts)
         if total(config) <= limit and config["expert_tp_size"] == 1
     )
@@ -550,7 +613,25 @@ def test_what_sends_least_is_what_brute_force_finds() -> None:
     )
     assert answer.diagnosis is not None
     assert answer.diagnosis.least is not None
-    assert answer.diagnosis.least.numbers["comm_volume"] == sent
+    numbers = answer.diagnosis.least.numbers
+    assert Fraction(numbers["comm_volume"], numbers["global_batch"]) == sent
+
+
+@pytest.mark.parametrize(("name", "model"), [("halo", "llama-3-8b"), ("megatron", "llama-3-8b")])
+def test_what_makes_the_batch_small_is_not_called_lighter(name: str, model: str) -> None:
+    """TP over all GPUs sends fewer bytes a step, and of one sample instead of eight."""
+    facts: dict[str, Any] = {"world_size": 8, LENGTH[name]: 4096}
+    wide = {"tp_size": 8, **({"sequence_parallel": True} if name == "megatron" else {})}
+    profile = PROFILES[name]
+    plain, split = (
+        profile.config(with_facts(profile, {**facts, **axes}, model, "h100", [8], needs_size=True))
+        for axes in ({}, wide)
+    )
+    sent = [profile.filled(each.values)["comm_volume"] for each in (plain, split)]
+    assert sent[1] < sent[0]
+    assert sent[1] * batch(plain) > sent[0] * batch(split)
+    answer = advised(profile=name, model=model, gpu="h100", **facts)
+    assert answer.lighter is None or answer.lighter.change.get("tp_size", 1) == 1
 
 
 def test_out_of_memory_says_what_takes_it_and_the_cheapest_cure() -> None:
@@ -567,6 +648,17 @@ def test_out_of_memory_says_what_takes_it_and_the_cheapest_cure() -> None:
     rungs = [move for move in answer.diagnosis.moves if move.rung]
     first = next(move for move in rungs if move.state != "over")
     assert first.rung == "ZeRO-3"
+
+
+def test_out_of_memory_where_nothing_fits_and_a_size_follows_another() -> None:
+    """Expert TP is unset, which means the size of TP."""
+    answer = advised(
+        profile="megatron", model="qwen3-235b-a22b", gpu="h200", seq_len=1, world_size=12,
+        symptom="oom",
+    )  # fmt: skip
+    assert answer.status == "nothing-fits"
+    assert answer.diagnosis is not None
+    assert answer.diagnosis.of == "current"
 
 
 def test_a_refused_configuration_is_to_be_mended_first() -> None:

@@ -20,7 +20,7 @@ RUNGS = (
     Rung(
         name="ZeRO-2",
         about="shard gradients too",
-        cost="reduces gradients to their shard",
+        cost="reduces gradients to their shard, for every micro-batch",
         numbers=("comm_volume_dp",),
         sets=((f.zero_stage, "2"),),
     ),

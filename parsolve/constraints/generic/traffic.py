@@ -8,9 +8,10 @@ that in an all-reduce. Counted for the fullest stage and a micro-batch in bf16:
   B * (n - 1) / n; dense parameters and experts each over their own ranks:
   gradients G of T: ring(G, s) + 2 ring(G / s, r), a reduce-scatter among the shards and an
   all-reduce of the shard across replicas, once per step (ZeRO-0: 2 ring(G, s * r)); for every
-  micro-batch under ZeRO-3, but once in a pipeline. Weights: ZeRO-1 and 2 gather what the step
-  changed, ring(2 T, s); ZeRO-3 gathers ring(2 P, s) for the forward pass of every micro-batch
-  (once in a pipeline, if they stay gathered) and, resharded, again for the backward pass.
+  micro-batch under ZeRO-2 and 3, which keep shards only, but once in a pipeline. Weights: ZeRO-1
+  and 2 gather what the step changed, ring(2 T, s); ZeRO-3 gathers ring(2 P, s) for the forward
+  pass of every micro-batch (once in a pipeline, if they stay gathered) and, resharded, again for
+  the backward pass.
 * tp: per layer two all-reduces forward and two backward of s*b*h; with sequence parallelism a
   reduce-scatter and an all-gather each, the same bytes. Full recomputation repeats the forward.
 * cp: a ring passes keys and values c-1 times forward, with their gradients twice that
@@ -19,7 +20,7 @@ that in an all-reduce. Counted for the fullest stage and a micro-batch in bf16:
 * pp: each chunk's output forward and its gradient backward.
 """
 
-from parsolve.constraints.formula import Term, all_of, if_
+from parsolve.constraints.formula import Term, all_of, if_, one_of
 from parsolve.constraints.generic import batch
 from parsolve.constraints.generic import fields as f
 from parsolve.constraints.generic import quantities as q
@@ -39,7 +40,7 @@ from parsolve.constraints.memory.terms import BF16, ring, split, volume, volumes
 
 _passes = batch.microbatches
 _is_zero3 = f.zero_stage == "3"
-_reductions = if_(all_of(_is_zero3, f.pp_size <= 1), _passes, 1)
+_reductions = if_(all_of(one_of(f.zero_stage, ("2", "3")), f.pp_size <= 1), _passes, 1)
 _gathers = if_(f.reshard_after_forward, 2 * _passes, if_(f.pp_size <= 1, _passes, 1))
 
 
@@ -53,7 +54,7 @@ def _data(shards: Term, replicas: Term, parameters: Term, trained: Term) -> Term
         if_(
             _is_zero3,
             _reductions * reduced + _gathers * ring(parameters * BF16, shards),
-            reduced + ring(trained * BF16, shards),
+            _reductions * reduced + ring(trained * BF16, shards),
         ),
     )
 

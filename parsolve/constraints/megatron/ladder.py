@@ -31,7 +31,8 @@ RUNGS = (
     Rung(
         name="ZeRO-2",
         about="shard gradients too (Megatron's FSDP)",
-        cost="reduces gradients to their shard; checkpoints are fsdp_dtensor",
+        cost="reduces gradients to their shard, for every micro-batch; checkpoints are "
+        "fsdp_dtensor",
         numbers=("comm_volume_dp",),
         sets=_fsdp("optim_grads"),
     ),

@@ -1,8 +1,9 @@
 """Bytes that a GPU sends per optimizer step, axis by axis, if every collective is a ring.
 
 A ring over n ranks sends (n-1)/n of a buffer in a reduce-scatter or an all-gather, and twice that
-in an all-reduce. dp: the gradients once per step, over dp * cp (experts: expert-dp), and with a
-sharded optimizer the weights that the step changed; FSDP gathers weights twice per micro-batch.
+in an all-reduce. dp: the gradients once per step, over dp * cp (experts: expert-dp), where they are
+sharded once per micro-batch; and with a sharded optimizer the weights that the step changed; FSDP
+gathers weights twice per micro-batch.
 tp: two all-reduces forward and two backward per layer, or reduce-scatter and all-gather with
 sequence parallelism, the same bytes; full recompute repeats the forward ones. cp: keys and values
 around a ring, gradients back; or heads exchanged all-to-all. ep: dispatch and combine, forward and
@@ -17,6 +18,7 @@ from parsolve.constraints.megatron.states import (
     dense_parameters,
     expert_parameters,
     gradient_width,
+    shards_gradients,
     shards_optimizer,
     shards_weights,
     stage_layers,
@@ -29,10 +31,11 @@ from parsolve.constraints.memory.terms import BF16, ring, split, volume, volumes
 def _data(parameters: Term, ranks: Term) -> Term:
     once = ring(parameters * gradient_width, ranks)
     weights = ring(parameters * BF16, ranks)
+    reduced = if_(shards_gradients, q.microbatches, 1) * once
     return if_(
         shards_weights,
-        q.microbatches * (once + 2 * weights),
-        if_(shards_optimizer, once + weights, 2 * once),
+        reduced + q.microbatches * 2 * weights,
+        if_(shards_optimizer, reduced + weights, 2 * once),
     )
 
 

@@ -10,7 +10,14 @@ from functools import reduce
 from operator import add
 
 from parsolve.constraints.fields import GIB, Size
-from parsolve.constraints.formula import Formula, Named, NamedFormula, Term, known_where
+from parsolve.constraints.formula import (
+    Formula,
+    Named,
+    NamedFormula,
+    Term,
+    all_of,
+    known_where,
+)
 from parsolve.constraints.memory import facts as m
 from parsolve.constraints.memory.account import Account, Assumption, Need, Part
 from parsolve.constraints.memory.terms import CUDA_CONTEXT, SLACK_PERCENT, quantity
@@ -19,12 +26,15 @@ from parsolve.constraints.rule import Example, InputCheck, Rule, Source
 MEMORY_STAGE = "memory"
 """Stage of the bound on memory."""
 
+COUNTED = all_of(m.num_hidden_layers > 0, m.attention_parameters > 0)
+"""Whether the model's parameters are known: layers alone, as a script says them, are no size."""
+
 
 def needs(length: Term, option: Size, *more: Need) -> tuple[Need, ...]:
     """What every account must know: the model, and tokens per sequence; then a profile's own."""
     return (
         Need(
-            met=m.num_hidden_layers > 0,
+            met=COUNTED,
             guards=m.FACT_NAMES,
             lacks="the model's size",
             decides="weights, gradients, optimizer state and activations",
@@ -66,7 +76,7 @@ def account(
     """
     allocated = quantity(
         "allocated_bytes",
-        known_where(m.num_hidden_layers > 0, reduce(add, (part.bytes for part in parts))),
+        known_where(COUNTED, reduce(add, (part.bytes for part in parts))),
         "What PyTorch reports as the peak of allocated memory.",
     )
     reserve = quantity(

@@ -16,6 +16,7 @@ from parsolve.solver.advise.climb import Step, something_fits, step, steps
 from parsolve.solver.advise.question import Climb
 from parsolve.solver.advise.standing import (
     anti_patterns,
+    known,
     numbers,
     refusals,
     standing,
@@ -75,6 +76,7 @@ def advise(
         advised=None if advised is None else _solution(advised),
         settings=None if advised is None else Fields(climb.settings(advised)),
         memory=None if shown is None else usage(shown),
+        global_batch=None if advised is None else known(advised).get("global_batch"),
         anti_patterns=() if advised is None else anti_patterns(advised),
         lighter=less,
         current=standing(climb),

@@ -21,6 +21,16 @@ Reader: TypeAlias = Callable[[Mapping[str, object]], Config]
 """Makes the configuration in which some fields are stated otherwise."""
 
 
+def ladder_of(profile: Profile) -> Ladder:
+    """The profile's ladder; `QueryError` where it has none."""
+    if profile.ladder is None:
+        message = (
+            f"the {profile.name} profile has no ladder: it has no memory account to say what fits"
+        )
+        raise QueryError(message)
+    return profile.ladder
+
+
 @dataclass(frozen=True, eq=False)
 class Climb:
     """A cluster, a model and a run, whose ladder is to be climbed.
@@ -42,13 +52,7 @@ class Climb:
     @cached_property
     def ladder(self) -> Ladder:
         """The ladder; `QueryError` where the profile has none."""
-        if self.profile.ladder is None:
-            message = (
-                f"the {self.profile.name} profile has no ladder: it has no memory account to say "
-                "what fits"
-            )
-            raise QueryError(message)
-        return self.profile.ladder
+        return ladder_of(self.profile)
 
     @cached_property
     def account(self) -> Account:
@@ -72,9 +76,17 @@ class Climb:
     @cached_property
     def plain(self) -> Config:
         """The configuration without any rung."""
-        start = {name: self.ladder.start[name] for name in self.offered}
-        details = {field.name: field.default for field in self.ladder.details}
-        return self.config.replaced({**start, **details})
+        return self.config.replaced(self.usual)
+
+    @cached_property
+    def usual(self) -> Mapping[str, Anything]:
+        """Values of the ladder's fields, details included, where no rung is used.
+
+        A field that means nothing for this model has its default.
+        """
+        start: dict[str, Anything] = {knob.name: knob.default for knob in self.ladder.knobs}
+        start |= {name: self.ladder.start[name] for name in self.offered}
+        return {**start, **{field.name: field.default for field in self.ladder.details}}
 
     @property
     def is_stated(self) -> bool:
@@ -83,9 +95,7 @@ class Climb:
 
     def settings(self, config: Config) -> dict[str, Anything]:
         """What of a configuration is on the ladder: fields off their start, details included."""
-        usual: dict[str, object] = {field.name: field.default for field in self.ladder.details}
-        usual |= {name: self.ladder.start[name] for name in self.offered}
-        found = {name: config[name] for name in usual if config[name] != usual[name]}
+        found = {name: config[name] for name, usual in self.usual.items() if config[name] != usual}
         return dict(sorted(found.items(), key=lambda item: self.profile.index_of[item[0]]))
 
     @cached_property

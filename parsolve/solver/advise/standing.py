@@ -110,7 +110,7 @@ def needless(climb: Climb, config: Config) -> tuple[Move, ...]:
             continue
         costs = tuple(name for name in rung.numbers if _is_cost(config.profile, name))
         for change in lower(climb, config, rung):
-            made = move(config, change, ("comm_volume", *costs), rung.name)
+            made = move(config, change, ("comm_volume", *costs, "global_batch"), rung.name)
             if made is None or made.state == "over":
                 continue
             if not costs or any(made.numbers.get(name, 0) < now.get(name, 0) for name in costs):
@@ -133,7 +133,7 @@ def standing(climb: Climb) -> Standing | None:
     return Standing(
         config=Fields({n: v for n, v in climb.settings(config).items() if v is not None}),
         memory=usage(config),
-        numbers=numbers(config, ("comm_volume", *costs)),
+        numbers=numbers(config, ("comm_volume", *costs, "global_batch")),
         violated=refusals(config),
         anti_patterns=anti_patterns(config),
         needless=needless(climb, config) if is_valid(config) else (),

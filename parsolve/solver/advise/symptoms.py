@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
 from math import sqrt
 from typing import Any as Anything
 
@@ -80,7 +81,7 @@ def _moves(climb: Climb, config: Config, symptom: Symptom) -> Iterator[Move]:
 
 
 def lighter(climb: Climb, config: Config, deadline: Deadline) -> Move | None:
-    """The change to what sends least of everything that fits, if that is less."""
+    """The change to what sends least per sample of everything that fits, if that is less."""
     return _least(climb, config, _named(climb, "slow"), deadline)
 
 
@@ -94,15 +95,20 @@ def _least(climb: Climb, config: Config, symptom: Symptom, deadline: Deadline) -
     Without the rungs whose traffic nobody counts.
     """
     query = climb.question([rung for rung in climb.rungs if rung.counted])
-    measure = climb.profile.quantity_of[symptom.measure]
-    assert isinstance(measure, Named)  # noqa: S101  (a measure is a number)
-    terms = (measure, *climb.order, climb.account.total)
-    fitting = (
-        (scores, chosen)
-        for _, chosen, scores in search(query, terms, deadline)
-        if None not in scores and (scores[-1] or 0) <= climb.limit
-    )
-    best = min(fitting, key=lambda row: row[0], default=None)
+    names = [name for name in (symptom.measure, symptom.per) if name]
+    measures = [climb.profile.quantity_of[name] for name in names]
+    numbers_ = (each for each in measures if isinstance(each, Named))  # each of them is
+    best: tuple[tuple[Fraction, list[int]], tuple[object, ...]] | None = None
+    for _, chosen, scores in search(
+        query, (*numbers_, *climb.order, climb.account.total), deadline
+    ):
+        amount = _measured(dict(zip(names, scores, strict=False)), symptom)
+        *levels, size = (score or 0 for score in scores[len(names) :])
+        if amount is None or None in scores or size > climb.limit:
+            continue
+        score = (amount, [*levels, size])
+        if best is None or score < best[0]:
+            best = (score, chosen)
     if best is None:
         return None
     (world,) = query.worlds
@@ -116,13 +122,19 @@ def _relieving(config: Config, symptom: Symptom, moves: Iterable[Move]) -> Itera
 
     Memory does not suffer where it fits afterwards, or is no more than it was.
     """
-    now, size = known(config).get(symptom.measure), total(config)
+    now, size = _measured(known(config), symptom), total(config)
     for made in moves:
-        then = made.numbers.get(symptom.measure)
+        then = _measured(made.numbers, symptom)
         if now is None or then is None or not (then > now if symptom.rises else then < now):
             continue
         if symptom.climbs or made.state != "over" or (size is not None and made.memory <= size):
             yield made
+
+
+def _measured(found: Mapping[str, Anything], symptom: Symptom) -> Fraction | None:
+    """The measure, per one of what it is compared by."""
+    amount, per = found.get(symptom.measure), found.get(symptom.per) if symptom.per else 1
+    return Fraction(amount, per) if amount is not None and per else None
 
 
 def _cheapest(moves: Iterator[Move]) -> Sequence[Move]:
@@ -188,7 +200,8 @@ def _higher(climb: Climb, config: Config, rung: Rung, symptom: Symptom) -> Itera
             return
         changes = [settings]
     else:
-        size: int = config[rung.size.name]
+        # one that follows from another is unset
+        size: int = known(config).get(rung.size.name, config[rung.size.name]) or 1
         changes = [
             {**settings, rung.size.name: larger}
             for larger in domain(config.profile, rung.size.name, config[config.profile.world])

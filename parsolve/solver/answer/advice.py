@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from parsolve.solver.answer.file import FileVerdict
+from parsolve.solver.answer.move import FileEdit
 from parsolve.solver.answer.search import Certificate, Solution
 from parsolve.solver.answer.verdict import Caution, Fields, Usage
 
@@ -131,10 +133,12 @@ class Advice:
     ``outside-guide`` where something fits only if rungs are used where they are not meant to be;
     ``nothing-fits``. ``order`` says what simplest means, ``config`` what was stated. ``advised`` is
     the configuration, ``settings`` what of it is on the ladder, ``memory`` its account,
-    ``anti_patterns`` what even it does, ``lighter`` the change to what sends least of everything on
-    the ladder that fits; where nothing fits, ``memory`` is the least, and ``enough`` the fewest
-    GPUs, among doublings of the world, with which something fits. ``current`` is there where any of
-    the ladder's fields was stated.
+    ``global_batch`` the samples of its step, ``anti_patterns`` what even it does, ``lighter`` the
+    change to what sends least per sample of everything on the ladder that fits; where nothing fits,
+    ``memory`` is the least, and ``enough`` the fewest GPUs, among doublings of the world, with
+    which something fits. ``current`` is there where any of the ladder's fields was stated. ``file``
+    is what a file was read as, if one was; ``edits`` are what to change in it, absent if it has no
+    key for that.
     """
 
     profile: str
@@ -145,6 +149,7 @@ class Advice:
     advised: Solution | None = None
     settings: Fields | None = None
     memory: Usage | None = None
+    global_batch: int | None = None
     anti_patterns: tuple[AntiPatternFound, ...] = ()
     lighter: Move | None = None
     current: Standing | None = None
@@ -153,4 +158,6 @@ class Advice:
     checks: tuple[AdviceCheck, ...] = ()
     certificate: Certificate
     warnings: tuple[Caution, ...] = ()
+    file: FileVerdict | None = None
+    edits: tuple[FileEdit, ...] | None = None
     answer: Literal["advice"] = "advice"
