@@ -31,6 +31,8 @@ BLOCK = re.compile(
 )
 PROMPT = "$ "
 SECONDS = re.compile(r"(Z3 in )[0-9.e+-]+( s)")
+PROOF = re.compile(r"^ +proof .*\n(?: {13}.*\n)*", re.MULTILINE)
+"""A paragraph that wraps elsewhere where its seconds have more digits."""
 UNSET = ("FORCE_COLOR", "GITHUB_ACTIONS", "NVLINK_DOMAIN_SIZE", "PYTHONIOENCODING")
 
 
@@ -43,8 +45,9 @@ class Step:
 
     @property
     def comparable(self) -> str:
-        """The output without the seconds that Z3 took."""
-        return SECONDS.sub(r"\1N\2", self.output)
+        """The output without the seconds that Z3 took, nor where their paragraph wraps."""
+        unwrapped = PROOF.sub(lambda found: " ".join(found[0].split()) + "\n", self.output)
+        return SECONDS.sub(r"\1N\2", unwrapped)
 
     def __str__(self) -> str:
         return f"{PROMPT}{self.command}\n{self.output}"
@@ -146,6 +149,16 @@ def test_a_changed_transcript_is_written_anew_and_the_rest_left_alone() -> None:
     head = "text\n```console\n"
     old = f"{head}$ echo Z3 in 0.5 s\nZ3 in 0.2 s\n$ echo new\nold\n```\n$ echo outside\n"
     assert rewritten(old) == old.replace("\nold\n", "\nnew\n")
+
+
+def test_where_a_proof_wraps_hangs_on_its_seconds_and_counts_for_nothing() -> None:
+    one = Step(
+        "", "best\n  proof      Z3 in 0.31 s, building included: no valid\n             one\n  x\n"
+    )
+    other = Step("", "best\n  proof      Z3 in 1 s, building included: no valid one\n  x\n")
+    assert one.comparable == other.comparable
+    assert one.comparable != Step("", other.output.replace("no valid", "any valid")).comparable
+    assert one.comparable != Step("", other.output.replace("  x", "  y")).comparable
 
 
 def test_a_page_is_one_session_with_its_files() -> None:
