@@ -23,7 +23,7 @@ from parsolve.constraints import PROFILES
 from parsolve.solver.answer import Solutions
 from parsolve.solver.deadline import Deadline
 from parsolve.solver.query import Query, build_query
-from parsolve.solver.search import Found, _loops, search
+from parsolve.solver.search import Found, _loops, _open_residue, search
 
 WORLD, NODE = 8_192, 8
 HALO = PROFILES["halo"]
@@ -88,6 +88,8 @@ def rows(runs: int) -> Iterator[Row]:
 
 
 def searched(assume_pp: bool) -> list[Found]:  # noqa: FBT001
+    _loops.cache_clear()
+    _open_residue.cache_clear()
     return list(search(question(assume_pp)))
 
 

@@ -30,7 +30,7 @@ def launched(text: str) -> list[str]:
         "[ -d / ] || exit 1",
         "cat <<A <<B\n1\nA\n2\nB",
         "case abc in *@(b|c)) X=1;; esac",
-        "exec 3>&1 5<>/tmp/x",
+        "exec 3>&1 5<>log",
         "if true; then\n  case $1 in *!(a|b)) X=1;; esac\nfi",
         "usage() {\n  for i do echo $i; done\n}",
     ],
