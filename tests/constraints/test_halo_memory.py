@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -706,6 +707,8 @@ def test_every_policy_s_bytes_per_parameter(policy: str) -> None:
     chosen = POLICIES[policy]
     assert (chosen.weight, chosen.gradient, chosen.optimizer) == (weight, gradient, optimizer)
     assert chosen.words == f"{weight}+{gradient}+{optimizer}"
+    page = (Path(__file__).parents[2] / "docs" / "memory.md").read_text(encoding="utf-8")
+    assert f"| `{policy}` | {chosen.words} | {chosen.about} |\n" in page
     said = {**DENSE, "world_size": 1, "max_length": 1, "precision_policy": policy}
     found = check(said)
     assert found["parameters_bytes"] == weight * 12_560
